@@ -52,9 +52,26 @@ WORK = {
     "deferrable": "ALTER TABLE large ADD CONSTRAINT large_once UNIQUE (id, amount) DEFERRABLE",
     "reference": "ALTER TABLE empty ADD CONSTRAINT empty_large FOREIGN KEY (id) REFERENCES large (id)",
     "check": "ALTER TABLE large ADD CONSTRAINT large_amounts CHECK (amount >= 0)",
+    "not null": "ALTER TABLE large ALTER COLUMN amount SET NOT NULL",
+    "validate": "ALTER TABLE large VALIDATE CONSTRAINT large_later",
+    "generated not null": "ALTER TABLE large ADD COLUMN twice int GENERATED ALWAYS AS (amount * 2) STORED NOT NULL",
+    "volatile": "ALTER TABLE large ADD COLUMN chance float8 DEFAULT random()",
+    "serial": "ALTER TABLE large ADD COLUMN number serial",
+    # Rows of another table come with the statement.
+    "cascade": "DELETE FROM large WHERE id > 0",
     "as": "CREATE TABLE made AS SELECT id, amount, filler FROM large",
+    "into": "SELECT id, amount, filler INTO made FROM large",
+    "view": "CREATE MATERIALIZED VIEW seen AS SELECT id, amount, filler FROM large",
+    "refresh": "REFRESH MATERIALIZED VIEW seen",
     "truncate": "TRUNCATE large",
     "drop": "DROP TABLE large",
+}
+# The definitions before a statement that needs some.
+BEFORE = {
+    "validate": "ALTER TABLE large ADD CONSTRAINT large_later CHECK (amount >= 0) NOT VALID",
+    "cascade": "CREATE TABLE part (id int PRIMARY KEY REFERENCES large ON DELETE CASCADE);"
+    " INSERT INTO part SELECT id FROM large WHERE id > 0",
+    "refresh": "CREATE MATERIALIZED VIEW seen AS SELECT id, amount, filler FROM large",
 }
 # Its table is dropped, so a writer to it would fail.
 OTHER_ONLY = {"drop"}
@@ -63,12 +80,13 @@ WRITERS = 16
 SECONDS_BEFORE = 0.5
 
 
-def make(at, rows):
+def make(at, name, rows):
     with psycopg.connect(at, autocommit=True) as client:
-        for name in ("made", "empty", "large", "small"):
-            client.execute(f"DROP TABLE IF EXISTS {name}")
-        for name in ("large", "empty", "small"):
-            client.execute(f"CREATE TABLE {name} (id int PRIMARY KEY, amount int, filler varchar(40))")
+        client.execute("DROP MATERIALIZED VIEW IF EXISTS seen")
+        for table in ("made", "part", "empty", "large", "small"):
+            client.execute(f"DROP TABLE IF EXISTS {table}")
+        for table in ("large", "empty", "small"):
+            client.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, amount int, filler varchar(40))")
         for first in range(1, rows + 1, 100_000):
             last = min(first + 99_999, rows)
             client.execute(
@@ -78,6 +96,8 @@ def make(at, rows):
             with client.cursor() as cursor:
                 rows_of_writers = [(-1 - n, 0, "a writer's") for n in range(WRITERS)]
                 cursor.executemany(f"INSERT INTO {table} VALUES (%s, %s, %s)", rows_of_writers)
+        for statement in filter(None, BEFORE.get(name, "").split(";")):
+            client.execute(statement)
 
 
 def write(at, table, every, begins, ends, waits):
@@ -133,7 +153,7 @@ def percentile(sorted_values, share):
 
 
 def measure(at, name, writer, rows, every):
-    make(at, rows)
+    make(at, name, rows)
     target = "empty" if name in ("insert", "copy") else "large"
     table = {"other": "small", "same": target}[writer]
     begins, waits = multiprocessing.Event(), multiprocessing.Queue()

@@ -2,7 +2,7 @@
 """Random statements of all types on Sardonyx and on PostgreSQL 15, in turn; each must give the same.
 
     bench/sql/generated.py [--seed N] [--queries N] [--only expressions,selects,changes] [--rows N] [--show N] [--shrink N]
-                           [--seconds N] [--ours DSN --theirs DSN] [--json]
+                           [--seconds N] [--missing] [--ours DSN --theirs DSN] [--json]
 
 The same tables, rows and statements go to both. Functions are those that docs/sql.md names, with all signatures that
 PostgreSQL has of them; operators and casts are PostgreSQL's, of all types that docs/sql.md names (`drawn/`).
@@ -15,9 +15,11 @@ PostgreSQL has of them; operators and casts are PostgreSQL's, of all types that 
 - *changes* (only if named): `INSERT`, `UPDATE` and `DELETE` with `RETURNING`, and the tables after them.
 
 Counted by cause, and no difference by docs/sql.md: what is not supported (`0A000`), a limit (38 digits of a `numeric`, memory,
-`--seconds`), and which of several values that cannot be computed is met first, or whether one that nothing needs is computed
-(codes of class 22, or none): PostgreSQL computes constants when it plans. Of one value, a part of it has each such error on
-both servers.
+`--seconds`), and the order of errors: which of several values that cannot be computed is met first, or whether one that nothing
+needs is computed, since PostgreSQL computes constants when it plans. Of one value, a part of it has each such error on both
+servers; of a query, the codes are of class 22 or 23, or none. Each pair of codes is a line of the output.
+
+`--missing` runs nothing: it names the functions of docs/sql.md, and PostgreSQL's operators, that none of the statements has.
 
 `--shrink N` makes the first N differing statements of each kind small (shrinking.py). A statement follows from its seed alone:
 `--seed N --queries 1` repeats it. `--ours` and `--theirs` take servers that run. Needed: what bench/clients/compare.py needs,
@@ -40,7 +42,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "clients")]
 import shrinking  # noqa: E402
 from compare import PostgreSQL, Sardonyx, dsn  # noqa: E402
 from drawn import kinds  # noqa: E402
-from drawn.catalogue import Catalogue  # noqa: E402
+from drawn.catalogue import OTHERS, Catalogue  # noqa: E402
 from drawn.changes import Changes  # noqa: E402
 
 # Kinds of outcomes that are wrong answers.
@@ -131,18 +133,20 @@ def difference(ours, theirs, is_ordered, is_exact):
             return "not supported", ours.message
         if ours.code in ("53200", "57014", "54000", "54001") or theirs.code in ("57014", "54000"):
             return "a limit", both
-        if ours.code == "22003" and ours.message in ("numeric out of range", "value overflows numeric format") and not theirs.code:
+        if ours.code == "22003" and "more than 38 digits" in ours.message:
             return "a limit", "more than 38 digits of a numeric"
+        if ours.code in ("22003", "22P02") and not theirs.code and any(is_beyond(cell) for row in theirs.rows for cell in row):
+            return "a limit", "more than 38 digits of a numeric, or an infinite one"
         if (ours.code, theirs.code) == ("42601", "XX000") and "hstore" in ours.message:
             return "as documented", "an hstore that cannot be read"
-        if not ours.code and theirs.code == "42883" and re.search(r"operator does not exist: hstore [<>]=? hstore", theirs.message):
+        if theirs.code == "42883" and re.search(r"operator does not exist: hstore [<>]=? hstore", theirs.message):
             return "as documented", "hstore is ordered by <"
         if not ours.code and theirs.code == "0A000":
             return "not supported there", theirs.message
         if (ours.code, theirs.code) == ("22023", "XX000") and "weight" in ours.message:
             return "as documented", "an unknown weight"
         if not is_exact and all(is_of_class(code, "", "22", "23") for code in (ours.code, theirs.code)):
-            return "another error, or none", both
+            return "order of errors", f"{ours.code or 'no error'} / {theirs.code or 'no error'}, in a query"
         return "code", f"{ours.code or 'no error'} / {theirs.code or 'no error'}: {ours.message or theirs.message}"
     # pg_typeof gives a text here (docs/sql.md).
     named = [(name, "text" if kind == "regtype" else kind) for name, kind in theirs.columns]
@@ -183,6 +187,11 @@ def is_last_digit(ours, theirs):
     return len(theirs) > 12 and "." in theirs and abs(one - other) <= 2 * sys.float_info.epsilon * abs(other)
 
 
+def is_beyond(cell):
+    """Is it, or has it, a number of more than 38 digits, or none that is finite?"""
+    return cell is not None and any(len(digits.replace(".", "")) > 38 for digits in re.findall(r"[\d.]+", cell)) or cell in ("Infinity", "-Infinity", "NaN")
+
+
 def is_cut(ours, theirs):
     """Is it the same text, or a number of more than 38 digits, rounded?"""
     if ours == theirs:
@@ -193,6 +202,25 @@ def is_cut(ours, theirs):
         return False
     digits = len(re.sub(r"\D", "", str(theirs)).lstrip("0"))
     return digits > 38 and one.is_finite() and abs(one - other) <= decimal.Decimal(1).scaleb(one.as_tuple().exponent)
+
+
+def parts_of(tree):
+    """The texts of parts of a statement that may be values: groups with the function before them, texts, and all with casts."""
+    for path in shrinking.groups(tree):
+        parts = shrinking.at(tree, path)
+        for at, part in enumerate(parts):
+            is_group = isinstance(part, list)
+            if not is_group and not part.startswith("'"):
+                continue
+            before = parts[at - 1] if at and is_group else ""
+            is_name = isinstance(before, str) and re.fullmatch(r"[a-z_][a-z_0-9]*", before)
+            text = f"{before if is_name else ''}{shrinking.written([part])}"
+            yield text
+            rest = parts[at + 1 :]
+            while rest[:1] == ["::"] or rest and isinstance(rest[0], list) and rest[0][0] == "[":
+                length = 1 if rest[0] != "::" else 2 if not (len(rest) > 2 and isinstance(rest[2], list)) else 3
+                text, rest = f"{text} {shrinking.written(rest[:length])}", rest[length:]
+                yield text
 
 
 class Pair:
@@ -208,7 +236,7 @@ class Pair:
         # Compiling for seconds what runs for milliseconds is of no use.
         self.both("set jit = off")
         self.both("set client_min_messages = 'error'")
-        for text in ["create extension hstore", "create extension pgcrypto", *kinds.TYPES, *map(kinds.definition, kinds.TABLES), *kinds.INDEXES, *self.rows(rows)]:
+        for text in ["create extension hstore", "create extension pgcrypto", "create extension pg_trgm", *kinds.TYPES, *map(kinds.definition, kinds.TABLES), *kinds.INDEXES, *self.rows(rows)]:
             for answer in self.both(text):
                 if answer.code not in ("", "23505", "42710", "42P07"):
                     sys.exit(f"{text}: {answer.code} {answer.message}")
@@ -229,21 +257,15 @@ class Pair:
 
     def is_other_first(self, text, codes):
         """Do both errors come of parts of the statement, so that only their order is another one?"""
-        parts, found = shrinking.tree(text), set()
-        for path in shrinking.groups(parts):
-            group, around = shrinking.at(parts, path), shrinking.at(parts, path[:-1])
-            if not path:
-                continue
-            before = around[path[-1] - 1] if path[-1] else ""
-            word = before if isinstance(before, str) and before.replace("_", "a").isalnum() and before[0].isalpha() else ""
-            behind = around[path[-1] + 1 : path[-1] + 3]
-            casts = ["", shrinking.written(behind)] if behind[:1] == ["::"] else [""]
-            for cast in casts:
-                ours, theirs = self.both(f"select {word}{shrinking.written([group])}{cast}")
-                # A part with one error is the same on both.
-                if ours.code == theirs.code:
-                    found.add(ours.code)
-        return all(code in found for code in codes if code)
+        found = set()
+        for part in parts_of(shrinking.tree(text)):
+            ours, theirs = self.both(f"select {part}")
+            # A part with one error is the same on both.
+            if ours.code == theirs.code:
+                found.add(ours.code)
+            if all(code in found for code in codes if code):
+                return True
+        return False
 
     def compared(self, statement, text=None):
         """The difference, if there is one, and our answer. Changes are looked at and undone, so that each can be repeated alone."""
@@ -254,10 +276,11 @@ class Pair:
             if found and found[0] == "code" and statement.is_exact:
                 codes = (one.code, other.code)
                 reads = re.search(r" from [ace] where id", text)
-                if reads and all(is_of_class(code, "", "22") for code in codes):
-                    found = ("another error, or none", found[1])
-                elif all(is_of_class(code, "", "22") for code in codes) and self.is_other_first(text, codes):
-                    found = ("another error, or none", found[1])
+                are_of_values = all(is_of_class(code, "", "22", "23", "0A") for code in codes)
+                if are_of_values and reads or self.is_other_first(text, codes):
+                    found = ("order of errors", f"{one.code or 'no error'} / {other.code or 'no error'}")
+            elif found and found[0] == "rows" and re.search(r"hashfloat8\w*\(", text) and ("cbrt" in text or "||/" in text):
+                found = ("as documented", "the last digit of a float, hashed")
             return found, one
         self.both("begin")
         one, other = self.both(text)
@@ -291,7 +314,7 @@ def compare_all(pair, arguments, counts, causes):
             return
         kind, what = found or ("the same, an error" if answer.code else "the same", "")
         counts[kind] += 1
-        if kind in ("not supported", "not supported there", "a limit", "code", "as documented"):
+        if kind in ("not supported", "not supported there", "a limit", "code", "as documented", "order of errors"):
             causes[f"{kind}: {what[:70]}"] += 1
         if found and kind in DIFFERENT:
             # Of one error, a statement is enough.
@@ -309,6 +332,20 @@ def compare_all(pair, arguments, counts, causes):
             print(f"{done} of {arguments.queries}, {wrong} different, {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
 
 
+def missing(only, seeds, catalogue):
+    """Functions of docs/sql.md, with the reason if none is drawn on purpose, and operators, that no statement of some seeds has."""
+    words, operators = set(), set()
+    for seed in seeds:
+        tokens = shrinking.TOKEN.findall(Statement(seed, only, catalogue).text)
+        words |= set(tokens)
+        operators |= {token for token in tokens if not token[0].isalnum() and token[0] not in "'\"()"}
+    for name in catalogue.names:
+        if name not in words:
+            yield f"function {name}{' (of the session, the moment or the server)' if OTHERS.match(name) else ''}"
+    for name in sorted({call.name for calls in catalogue.operators_of.values() for of in calls for call in of} - operators):
+        yield f"operator {name}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
@@ -322,6 +359,7 @@ def main():
     parser.add_argument("--progress", type=int, default=5000, help="a line after so many statements")
     parser.add_argument("--ours", help="the address of a server of Sardonyx that runs")
     parser.add_argument("--theirs", help="of PostgreSQL; its schema public is dropped")
+    parser.add_argument("--missing", action="store_true", help="name what docs/sql.md has and no statement")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     counts, causes = collections.Counter(), collections.Counter()
@@ -335,7 +373,12 @@ def main():
                 if not addresses[at]:
                     engines.append(engine(place / engine.__name__.lower()))
                     addresses[at] = dsn(engines[-1])
-            compare_all(Pair(addresses, arguments.rows, arguments.seconds), arguments, counts, causes)
+            pair = Pair(addresses, arguments.rows, arguments.seconds)
+            if arguments.missing:
+                seeds = range(arguments.seed, arguments.seed + arguments.queries)
+                print("\n".join(missing(arguments.only.split(","), seeds, pair.catalogue)))
+                return
+            compare_all(pair, arguments, counts, causes)
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
         finally:

@@ -93,14 +93,14 @@ class Expressions:
             return self.cast(kind, scope, depth)
         if draws < 22 and self.has_subqueries:
             return self.scalar_subquery(kind, scope, depth)
-        if kind == "bool" and draws < 60:
+        if kind == "bool" and draws < 48:
             return self.truth(scope, depth)
         if kind in ARRAYS and draws < 35:
             element = kind[:-2]
             return f"array[{', '.join(of(element) for _ in range(self.number(1, 3)))}]" if self.chance(70) else f"({of(kind)})[{self.pick(['1:2', '2:', ':1', '0:5'])}]"
         if draws < 30 and kind + "[]" in ARRAYS and self.chance(50):
             return f"({of(kind + '[]')})[{self.pick(['1', '2', '0', of('int4') if not self.is_plain else '3'])}]"
-        calls = self.catalogue.operators_of.get(kind) if draws < 58 else self.catalogue.functions_of.get(kind)
+        calls = self.catalogue.operators_of.get(kind) if draws < (72 if kind == "bool" else 58) else self.catalogue.functions_of.get(kind)
         calls = calls or self.catalogue.functions_of.get(kind)
         if self.is_plain and calls:
             calls = [one for one in calls if one[0].name not in FAILING]

@@ -208,7 +208,10 @@ class Queries(Expressions):
         # Rows that are equal in all keys are only copies that a join made.
         peers = pick(["", "", f" range between unbounded preceding and {pick(['current row', 'unbounded following'])}", f" groups between {pick(UNITS_OF_FRAMES)} and {pick(['unbounded following', 'current row', '3 following'])}",
                       f" groups between 1 preceding and 1 following exclude {pick(['group', 'no others'])}"])
+        # No two rows are equal in the keys, so that each has one place.
+        is_total = all(name.strip("(").split(".")[0] in tables for name, _ in scope)
         if self.chance(15):
+            is_total = False
             one = pick([name for name, of in scope if of in ("int4", "numeric") and name.split(".")[0] in tables and "(" not in name])
             order, peers = one, f" range between {pick(['1', '2'])} preceding and {pick(['1', '0'])} following"
         texts = {
@@ -217,9 +220,14 @@ class Queries(Expressions):
         }.get(kind, [])
         if kind in WITH_LEAST and not (kind == "interval"):
             texts = [*texts, f"{pick(['max', 'min'])}({of(kind)})"]
+        if is_total and (not texts or self.chance(50)):
+            places = [f"{pick(['lag', 'lead'])}({of(kind)}{pick(['', ', 2', ', 0', f', 1, {of(kind)}'])})", f"{pick(['first_value', 'last_value'])}({of(kind)})", f"nth_value({of(kind)}, {self.number(1, 3)})"]
+            texts = places + {"int8": ["row_number()"], "int4": [f"ntile({self.number(1, 4)})"]}.get(kind, [])
         if not texts:
             return None
         text = pick(texts)
+        if text.startswith(("lag", "lead", "ntile")):
+            peers = ""
         return f"{text} over ({part}order by {order}{'' if text.endswith('()') else peers})"
 
     def query(self):

@@ -49,7 +49,7 @@ use conflict::with_conflict_targets;
 use constraints::{is_set_constraints, parse_set_constraints};
 use fetch::{is_fetch, parse_fetch};
 use frames::{with_cast_offsets, with_exclusions};
-use grouping_sets::with_nested_sets;
+use grouping_sets::{with_nested_sets, with_whole_parts};
 use identities::with_identities;
 use intervals::with_digits;
 pub(crate) use limits::count_with_ties;
@@ -301,6 +301,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     })?;
     check_depth(text, &tokens)?;
     let tokens = with_nested_sets(with_exclusions(with_cast_offsets(with_symmetric(tokens))));
+    let tokens = with_whole_parts(tokens);
     let tokens = with_conflict_targets(
         text,
         with_limits(with_digits(with_quantifiers(with_merged_defaults(tokens)))),

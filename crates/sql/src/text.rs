@@ -410,11 +410,11 @@ fn encode_float(value: f64, is_single: bool, out: &mut String) {
         out.push_str(if value > 0.0 { "Infinity" } else { "-Infinity" });
         return;
     }
-    let (text, digits_max) = match is_single {
+    let (mut text, digits_max) = match is_single {
         true => (format!("{:e}", value as f32), 6),
         false => (format!("{value:e}"), 15),
     };
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent = text.split_once('e').map_or("0", |(_, exponent)| exponent);
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if (-4..digits_max).contains(&exponent) {
         let _ = match is_single {
@@ -423,8 +423,44 @@ fn encode_float(value: f64, is_single: bool, out: &mut String) {
         };
         return;
     }
+    // Digits between two floats read as one of them only where ties are rounded to even: PostgreSQL writes more.
+    let bits = if is_single { 25 } else { 54 };
+    while is_between_floats(&text, bits) {
+        let more = text.split_once('e').map_or(0, |(digits, _)| digits.len());
+        let more = more.saturating_sub(usize::from(text.contains('.')) + usize::from(value < 0.0));
+        text = match is_single {
+            true => format!("{:.more$e}", value as f32),
+            false => format!("{value:.more$e}"),
+        };
+    }
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
     let sign = if exponent < 0 { '-' } else { '+' };
     let _ = write!(out, "{digits}e{sign}{:02}", exponent.unsigned_abs());
+}
+
+/// True for the digits of a number halfway between two floats: its binary form has this number of bits, one more than they.
+fn is_between_floats(text: &str, bits: u32) -> bool {
+    let (digits, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let digits = digits.trim_start_matches('-');
+    let fraction = digits.split_once('.').map_or(0, |(_, behind)| behind.len());
+    let whole: String = digits.chars().filter(|digit| *digit != '.').collect();
+    let exponent = exponent.parse::<i32>().unwrap_or(0) - fraction as i32;
+    let Ok(mut number) = whole.parse::<u128>() else {
+        return false;
+    };
+    // Powers of five decide: those of two only move the point.
+    for _ in 0..exponent.unsigned_abs() {
+        let next = match exponent > 0 {
+            true => number.checked_mul(5).filter(|number| *number < 1 << 100),
+            false => (number % 5 == 0).then_some(number / 5),
+        };
+        let Some(next) = next else {
+            return false;
+        };
+        number = next;
+    }
+    number != 0 && u128::BITS - number.leading_zeros() - number.trailing_zeros() == bits
 }
 
 /// A value of a type as a text of its own; `None` for a null.
@@ -461,6 +497,8 @@ mod tests {
             (1.0, "1"),
             (0.1, "0.1"),
             (1e15, "1e+15"),
+            (1e23, "9.999999999999999e+22"),
+            (-2e23, "-1.9999999999999998e+23"),
             (123_456_789_012_345_680.0, "1.2345678901234568e+17"),
             (0.0001, "0.0001"),
             (0.00001, "1e-05"),
@@ -475,6 +513,10 @@ mod tests {
             "0.1"
         );
         assert_eq!(encoded(SqlType::Float4, Value::Float(1e7)), "1e+07");
+        assert_eq!(
+            encoded(SqlType::Float4, Value::Float(1.5e10_f32.into())),
+            "1.5000001e+10"
+        );
     }
 
     #[test]

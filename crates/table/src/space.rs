@@ -4,7 +4,7 @@
 
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
-use crate::made_beside::MadeIndex;
+use crate::made_beside::{Adopting, MadeIndex};
 use crate::ordered::Leaving;
 use crate::rebuild::{RebuildReport, Rebuilt, check_all_values, rebuild};
 use crate::row::Row;
@@ -70,6 +70,8 @@ pub struct TableSpace {
     pub(crate) frozen_before: FrozenBefore,
     /// The table whose rows the running transaction [need not look at](Transaction::with_checked_rows).
     pub(crate) checked: Option<u16>,
+    /// The table that the running call creates with the rows of a content.
+    pub(crate) adopting: Option<Adopting>,
     /// Computes defaults in SQL, once a program registered it.
     pub(crate) computes_defaults: Mutex<Option<Arc<dyn ComputeDefaults>>>,
 }
@@ -160,6 +162,7 @@ impl TableSpace {
             newest_snapshot: Weak::new(),
             frozen_before: FrozenBefore::default(),
             checked: None,
+            adopting: None,
             computes_defaults: Mutex::default(),
         };
         check_all_values(&space, space.workers)?;

@@ -122,6 +122,8 @@ pub(crate) enum Was {
     Absent,
     /// In this state, before it took over the content under another number.
     TakenOver(Box<TakenOver>),
+    /// The content of a table that did not exist.
+    Adopted(MadeBeside),
 }
 
 /// A table before it took over its next content.
@@ -395,6 +397,7 @@ fn undo_step(space: &mut TableSpace, step: Step) {
                     now.fingerprint = fingerprint;
                 }
                 (Was::Smaller, Some(now)) => drop(now.extents.pop()),
+                (Was::Adopted(made), Some(now)) => now.beside = Some(made),
                 (Was::TakenOver(was), Some(now)) => {
                     let mut content = std::mem::replace(now, was.state);
                     content.take_schema(was.schema, true);

@@ -18,12 +18,14 @@ use std::path::PathBuf;
 /// sync must be left, so add a place and wait before you remove one that is in sync. Afterwards name the new places on
 /// each host, and restart the hosts one after the other: until then, a host is accepted with the places of before.
 ///
-/// With --put-back, the register of the copies becomes again the newest one that a host saw, after its keeper was
-/// restored from a backup. End all hosts first.
+/// With --put-back, the register of the copies becomes again the newest one that the copies know, after its keeper was
+/// restored from a backup, or the register was damaged or lost. With a host's directory, what that knows counts, too.
+/// It decides if hosts have gone on with an older register. End all hosts first.
 ///
 /// Examples:
 ///   sardonyx store copies 'copies:s3://ledger/bank;tcp://a:7071;tcp://b:7071' --add tcp://c:7071
 ///   sardonyx store copies 'copies:s3://ledger/bank;tcp://a:7071;tcp://b:7071' --add tcp://c:7071 --remove tcp://a:7071
+///   sardonyx store copies 'copies:etcd://a:2379/bank;tcp://a:7071;tcp://b:7071' --put-back
 ///   sardonyx store copies 'copies:etcd://a:2379/bank;tcp://a:7071;tcp://b:7071' --put-back /var/lib/sardonyx/bank.sdx
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -37,9 +39,9 @@ pub struct Arguments {
     /// A place that is to have it no longer; may be repeated
     #[arg(long, value_name = "PLACE")]
     remove: Vec<String>,
-    /// The directory of the host that saw the newest register
-    #[arg(long, value_name = "DIRECTORY", conflicts_with_all = ["add", "remove"])]
-    put_back: Option<PathBuf>,
+    /// Put the newest register back that the copies know, or this directory of a host
+    #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, conflicts_with_all = ["add", "remove"])]
+    put_back: Option<Option<PathBuf>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -59,7 +61,7 @@ impl Arguments {
         let place = self.place.as_str();
         let options = RemoteOptions::from_environment()?;
         let record = match &self.put_back {
-            Some(directory) => put_back(place, directory, &options)?,
+            Some(directory) => put_back(place, directory.as_deref(), &options)?,
             None => change_copies(place, &change, &options)?,
         };
         let keeper = place.split(';').next().unwrap_or_default();

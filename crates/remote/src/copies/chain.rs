@@ -6,6 +6,7 @@
 
 use super::Copies;
 use super::keeper::View;
+use super::life::Life;
 use super::members::Wait;
 use super::planted::{self, Planted};
 use super::record::{CopyRecord, Standing};
@@ -153,10 +154,23 @@ impl Copies {
         item: Item<'_>,
         bytes: &[u8],
     ) -> Result<Has, StoreError> {
+        self.in_time(view, copy, item.wait(bytes), |member| {
+            put(member, item, bytes)
+        })
+    }
+
+    /// The same for any request.
+    pub(super) fn in_time<T>(
+        &self,
+        view: &View,
+        copy: &CopyRecord,
+        wait: Wait,
+        ask: impl Fn(&Life) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let started = self.time.elapsed();
         loop {
-            let member = self.members.get(&view.record, copy, item.wait(bytes));
-            let error = match member.and_then(|member| put(&*member, item, bytes)) {
+            let member = self.members.get(&view.record, copy, wait);
+            let error = match member.and_then(|member| ask(&member)) {
                 Ok(has) => {
                     self.members.heard(&copy.place);
                     return Ok(has);

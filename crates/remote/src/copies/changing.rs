@@ -18,6 +18,8 @@ use super::life::{LIFE_LAST, check_is_of_no_other, folder_of, mark_of, marked_li
 use super::members::{Members, Open, Wait};
 use super::record::{CopyRecord, SetRecord, Standing};
 use super::spelling::{COPIES_LEAST, Spelling};
+use super::witness::{confirm, tell};
+use sardonyx_base::events;
 use sardonyx_base::random::system_random;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::shell::now;
@@ -74,6 +76,7 @@ impl Changing<'_> {
         let mut view = self.keeper.read()?;
         let mut prepared = None;
         for _ in 0..ATTEMPTS {
+            view = confirm(self.keeper, self.members, &view, None)?;
             let record = &view.record;
             self.check_names(record, change)?;
             self.check_left(record, &change.removed)?;
@@ -85,7 +88,10 @@ impl Changing<'_> {
             };
             let changed = record.with_places(&added, &change.removed, now());
             match self.keeper.replace(Some(&view.version), &changed)? {
-                Replaced::Done(view) => return Ok(view.record.clone()),
+                Replaced::Done(changed) => {
+                    self.tell_removed(record, &changed.record, &change.removed);
+                    return Ok(changed.record.clone());
+                }
                 Replaced::Other(there) => view = there,
             }
             prepared = Some((basis, added));
@@ -95,6 +101,18 @@ impl Changing<'_> {
             place: self.keeper_place.into(),
             reason: "its register changes all the time: repeat the command".into(),
         })
+    }
+
+    /// A removed place keeps its data, and may be named by an older register. If it answers, it knows a later one.
+    fn tell_removed(&self, before: &SetRecord, after: &SetRecord, removed: &[String]) {
+        let copies = before.copies.iter();
+        for copy in copies.filter(|copy| removed.contains(&copy.place)) {
+            let member = self.members.get(before, copy, Wait::Short);
+            let told = member.and_then(|member| tell(member.place_itself(), after));
+            if let Err(error) = told {
+                events::warn!(copy = %copy.place, %error, "a removed place is not told that it counts no longer");
+            }
+        }
     }
 
     fn refused(&self, reason: String) -> StoreError {

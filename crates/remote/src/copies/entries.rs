@@ -7,6 +7,7 @@ use super::life::Life;
 use super::members::Wait;
 use super::planted::{self, Planted};
 use super::record::SetRecord;
+use super::witness::{confirm, tell};
 use sardonyx_base::events;
 use sardonyx_base::sync::MutexGuard;
 use sardonyx_storage::remote_log::shell::now;
@@ -28,6 +29,8 @@ pub(super) struct Tenure {
     pub is_settled: bool,
     /// The last number that is on all copies, as far as this process knows.
     pub complete: u64,
+    /// The state that each copy of its set was told of ([`witness`](super::witness)).
+    pub told: Option<Arc<View>>,
 }
 
 impl Tenure {
@@ -80,6 +83,10 @@ impl Copies {
                 }
                 tenure.is_settled = false;
             }
+            let view = match planted::is(Planted::TakenWithoutAsking) {
+                true => view,
+                false => self.confirm(&view, None)?,
+            };
             if planted::is(Planted::NoWriter) {
                 tenure.view = Some(view.clone());
                 return Ok(Taken::View(view));
@@ -91,6 +98,50 @@ impl Copies {
             }
         }
         Err(self.changes("become the writer"))
+    }
+
+    /// The register with which the copies agree ([`confirm`]). If they do not, this process appends nothing any more.
+    ///
+    /// # Errors
+    /// [`confirm`]'s.
+    pub(super) fn confirm(
+        &self,
+        view: &Arc<View>,
+        except: Option<&str>,
+    ) -> Result<Arc<View>, StoreError> {
+        let confirmed = confirm(&self.keeper, &self.members, view, except);
+        self.refuse(confirmed)
+    }
+
+    /// Ends the appends of this process if it is shown that the keeper's register is an older one, or of another line.
+    pub(super) fn refuse<T>(&self, found: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error @ StoreError::Setup { .. }) = &found {
+            let mut refused = self.refused.lock();
+            if refused.is_none() {
+                events::error!(%error, "the register of the copies is refused");
+                *refused = Some(error.clone());
+            }
+        }
+        found
+    }
+
+    /// Tells the copies in the set of this state, unless they know it.
+    fn tell(&self, tenure: &mut Tenure, view: &Arc<View>) -> Result<(), Broken> {
+        let is_told = |told: &Arc<View>| told.record.generation == view.record.generation;
+        if tenure.told.as_ref().is_some_and(is_told) || planted::is(Planted::NotTold) {
+            return Ok(());
+        }
+        for copy in view.record.in_sync() {
+            let tell = |member: &Life| tell(member.place_itself(), &view.record);
+            self.in_time(view, copy, Wait::Short, tell)
+                .map_err(|error| Broken {
+                    place: copy.place.clone(),
+                    error,
+                    differs: false,
+                })?;
+        }
+        tenure.told = Some(view.clone());
+        Ok(())
     }
 
     /// Replaces a state of the register, and notes its state then.
@@ -148,10 +199,14 @@ impl Copies {
     /// The keeper's.
     pub(super) fn leave_out(
         &self,
-        view: &View,
+        view: &Arc<View>,
         without: &SetRecord,
         broken: &Broken,
     ) -> Result<Replaced, StoreError> {
+        let confirmed = self.confirm(view, Some(&broken.place))?;
+        if confirmed.version != view.version {
+            return Ok(Replaced::Other(confirmed));
+        }
         let replaced = self.replace(view, without)?;
         if let Replaced::Done(_) = &replaced {
             let (copy, reason) = (&broken.place, broken.error.to_string());
@@ -178,6 +233,9 @@ impl Copies {
         number: u64,
         bytes: &[u8],
     ) -> Result<Appended, StoreError> {
+        if let Some(error) = self.refused.lock().clone() {
+            return Err(error);
+        }
         let seen = self.view()?;
         tenure.renew_for(number, &seen);
         for _ in 0..ATTEMPTS {
@@ -188,7 +246,11 @@ impl Copies {
                     Taken::There => return Ok(Appended::Conflict),
                 },
             };
-            let broken = match self.along(&view, Item::Entry(number), bytes, false) {
+            let along = match self.tell(tenure, &view) {
+                Ok(()) => self.along(&view, Item::Entry(number), bytes, false),
+                Err(broken) => Err(broken),
+            };
+            let broken = match along {
                 Ok(Along::Own) => {
                     tenure.is_settled = true;
                     tenure.complete = tenure.complete.max(number);

@@ -17,7 +17,8 @@ use super::keeper::{Replaced, View};
 use super::life::{LIFE_LAST, Life, mark_of, remove_earlier};
 use super::members::Wait;
 use super::planted::{self, Planted};
-use super::record::{CopyRecord, SetRecord, Standing};
+use super::record::{After, CopyRecord, SetRecord, Standing};
+use super::witness::{Seen, check, seen_at};
 use sardonyx_base::events;
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, RemotePlace};
 use sardonyx_storage::remote_log::shell::now;
@@ -350,12 +351,32 @@ impl Copies {
         copy: &CopyRecord,
     ) -> Result<Option<Filling>, StoreError> {
         let place = self.members.place(&copy.place)?;
+        self.ask_before_joining(record, copy, &*place)?;
         let mark = place.read_object(&mark_of(record.identity, copy.life))?;
         match mark.is_some() || planted::is(Planted::EmptyTrusted) {
             true => self.join(place, &copy.place, copy.life, copy.complete),
             // It was emptied.
             false => self.in_another_life(&copy.place, copy.life).map(Some),
         }
+    }
+
+    /// A copy that knows a later register may have the only copy of acknowledged entries, so it is left as it is.
+    fn ask_before_joining(
+        &self,
+        record: &SetRecord,
+        copy: &CopyRecord,
+        place: &dyn RemotePlace,
+    ) -> Result<(), StoreError> {
+        let is_newer = |seen: &Seen| {
+            seen.identity == record.identity && seen.before(record) != After::Continues
+        };
+        let newer = seen_at(place)?.into_iter().find(is_newer);
+        let Some(newer) = newer.filter(|_| !planted::is(Planted::JoinedWithoutAsking)) else {
+            return Ok(());
+        };
+        let there = self.look()?;
+        self.refuse(check(&copy.place, &newer, &there, &self.keeper))?;
+        Err(self.changes("let a copy in"))
     }
 
     /// Lets a copy begin again, with nothing.

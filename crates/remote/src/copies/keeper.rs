@@ -6,11 +6,17 @@
 
 use super::record::SetRecord;
 use super::remembered::Remembered;
+use sardonyx_base::random::system_random;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::store::{
     Register, RegisterVersion, StoreError, StoredRegister, Swapped,
 };
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The way out of a register that is damaged or lost.
+pub(super) const PUT_BACK: &str =
+    "end all hosts, and put the newest register back: sardonyx store copies PLACE --put-back";
 
 /// A state of the register.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,6 +41,8 @@ pub(super) struct Keeper {
     pub place: Arc<dyn RemotePlace>,
     /// The newest states that this host saw, if it is one.
     remembered: Option<Remembered>,
+    /// The number under which this process writes the register ([`SetRecord::signed`]).
+    author: AtomicU64,
 }
 
 impl Keeper {
@@ -43,6 +51,7 @@ impl Keeper {
         Keeper {
             place,
             remembered: None,
+            author: AtomicU64::new(system_random().max(1)),
         }
     }
 
@@ -70,7 +79,7 @@ impl Keeper {
     fn view(&self, stored: StoredRegister) -> Result<Arc<View>, StoreError> {
         let record = SetRecord::decode(&stored.bytes).map_err(|misread| StoreError::Setup {
             place: self.place.place(),
-            reason: format!("{misread}; put it back from a copy of that place"),
+            reason: format!("{misread}; {PUT_BACK}"),
         })?;
         let version = stored.version;
         Ok(Arc::new(View { record, version }))
@@ -84,15 +93,30 @@ impl Keeper {
         self.look()?.ok_or_else(|| StoreError::NotNow {
             what: "read the register of the copies".into(),
             place: self.place.place(),
-            reason: "it is not there any more: put it back from a copy of that place".into(),
+            reason: format!("it is not there any more; {PUT_BACK}"),
         })
     }
 
-    /// Replaces this state, or writes the first one.
+    /// Replaces this state, or writes the first one, and signs it.
     ///
     /// # Errors
     /// The keeper's: the replacement may still come.
     pub fn replace(
+        &self,
+        expected: Option<&RegisterVersion>,
+        record: &SetRecord,
+    ) -> Result<Replaced, StoreError> {
+        self.write(
+            expected,
+            &record.signed(self.author.load(Ordering::Relaxed)),
+        )
+    }
+
+    /// The same with a state as it was once written.
+    ///
+    /// # Errors
+    /// As [`Keeper::replace`].
+    pub fn write(
         &self,
         expected: Option<&RegisterVersion>,
         record: &SetRecord,
@@ -114,6 +138,10 @@ impl Keeper {
             && !error.is_unclear()
         {
             return Err(error.clone());
+        }
+        if swapped.is_err() {
+            // The request may come later, when this process has written another state of that generation.
+            self.author.store(system_random().max(1), Ordering::Relaxed);
         }
         let there = match self.look() {
             Ok(there) => there,

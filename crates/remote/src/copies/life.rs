@@ -21,6 +21,19 @@ const LIFE_NUMBERS: u64 = 1 << 44;
 /// The last life that has numbers of its own.
 pub(super) const LIFE_LAST: u64 = (1 << 20) - 1;
 
+/// The object of the keeper that has the identity of its set.
+pub(super) const IDENTITY: &str = "copies/identity";
+
+/// The identity of the set that a keeper has, if the object is there, and as it was written.
+///
+/// # Errors
+/// The store's.
+pub(super) fn identity_at(keeper: &dyn RemotePlace) -> Result<Option<u64>, StoreError> {
+    let found = keeper.read_object(IDENTITY)?.unwrap_or_default();
+    let found = std::str::from_utf8(&found).ok();
+    Ok(found.and_then(|found| u64::from_str_radix(found, 16).ok()))
+}
+
 /// The object that marks a life of a copy of this set.
 pub(super) fn mark_of(identity: u64, life: u64) -> String {
     format!("copies/{identity:016x}-{life}")
@@ -31,13 +44,21 @@ pub(super) fn mark_of(identity: u64, life: u64) -> String {
 /// # Errors
 /// The store's.
 pub(super) fn marked_lives(store: &dyn RemotePlace, identity: u64) -> Result<u64, StoreError> {
+    Ok(lives_at(store, identity)?.into_iter().max().unwrap_or(0))
+}
+
+/// The lives of a copy of this set that have begun at a place.
+///
+/// # Errors
+/// The store's.
+pub(super) fn lives_at(store: &dyn RemotePlace, identity: u64) -> Result<Vec<u64>, StoreError> {
     let before = format!("copies/{identity:016x}-");
     let listed = store.list_objects("copies")?;
     let lives = listed.iter().filter_map(|object| {
         let life = object.name.strip_prefix(before.as_str())?;
         life.parse().ok()
     });
-    Ok(lives.max().unwrap_or(0))
+    Ok(lives.collect())
 }
 
 /// A place that has a mark of another set is that one's, also if it has no entry yet.
@@ -78,6 +99,11 @@ pub(super) struct Life {
 impl Life {
     pub fn new(store: Arc<dyn RemotePlace>, life: u64) -> Self {
         Life { store, life }
+    }
+
+    /// The store, with what the copy knows of its set.
+    pub fn place_itself(&self) -> &dyn RemotePlace {
+        &*self.store
     }
 
     fn first(&self) -> u64 {

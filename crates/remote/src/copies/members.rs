@@ -53,7 +53,12 @@ impl Members {
 
     /// The place of a copy, with any content.
     pub fn place(&self, place: &str) -> Result<Arc<dyn RemotePlace>, StoreError> {
-        self.open.open(place, Wait::Long)
+        self.open(place, Wait::Long)
+    }
+
+    /// The same, with this limit of each answer.
+    pub fn open(&self, place: &str, wait: Wait) -> Result<Arc<dyn RemotePlace>, StoreError> {
+        self.open.open(place, wait)
     }
 
     /// A copy in its life.

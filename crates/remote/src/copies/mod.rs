@@ -11,9 +11,12 @@
 //! entry under a number. Each does so by its own conditional write. Copies are stores as any other and know nothing of
 //! each other.
 //!
-//! - `record`, `keeper`, `remembered`: the register, and its newest state in a host's directory; - `changing`: other places, which a person asks for; - `members`, `life`: the copies; - `chain`: one item along the chain; - `entries`,
-//!   `objects`: the store's interface; - `joining`: how a copy comes back; - `maintaining`: the thread that lets it;
-//!   - `exploration`, `schedules`: all of it beside faults, drawn and by hand.
+//! - `record`, `keeper`: the register; - `remembered`, `witness`: its newest state, in a host's directory and at each
+//!   copy; - `putting_back`: that state at the keeper again;
+//! - `changing`: other places, which a person asks for; - `members`, `life`: the copies; - `chain`: one item along the
+//!   chain; - `entries`, `objects`: the store's interface;
+//! - `joining`: how a copy comes back; - `maintaining`: the thread that lets it; - `exploration`, `schedules`: all of it
+//!   beside faults, drawn and by hand.
 //!
 //! # The rules
 //!
@@ -48,6 +51,10 @@
 //!    not to another one at the address later. Other stores have no such number. One that is emptied under a running
 //!    process is taken for the copy that it was.
 //!
+//! 7. *A keeper that was restored is refused.* The copies, and the directories of hosts, know the newest register
+//!    ([`witness`], [`remembered`]). A process asks the copies before it becomes the writer, excludes a copy or lets one
+//!    in. A register that does not continue what one of them knows is refused, and with it all that follows.
+//!
 //! Objects have no numbers, so a process that creates one looks at the register afterwards, and does it again on
 //! another set. Some objects of a copy that joins are deleted: those that it had before it began to join, and that the
 //! log lacks. Later ones may have been created since the log's were listed.
@@ -66,6 +73,7 @@ mod maintaining;
 mod members;
 mod objects;
 mod planted;
+mod putting_back;
 mod record;
 mod remembered;
 #[cfg(test)]
@@ -76,8 +84,12 @@ mod spelling;
 #[cfg(test)]
 mod tests;
 mod time;
+mod witness;
+#[cfg(test)]
+mod witness_tests;
 
 pub use changing::PlacesChange;
+pub use putting_back::put_back;
 pub use record::{CopyRecord, SetRecord, Standing};
 pub(crate) use spelling::Spelling;
 
@@ -85,26 +97,22 @@ use crate::place::{RemoteOptions, open_keeper, open_plain};
 use changing::Changing;
 use entries::Tenure;
 use joining::Fillings;
-use keeper::{Keeper, Replaced, View};
-use life::{check_is_of_no_other, folder_of, mark_of};
+use keeper::{Keeper, PUT_BACK, Replaced, View};
+use life::{IDENTITY, check_is_of_no_other, folder_of, identity_at, mark_of};
 use members::{Members, Open, Wait};
-use remembered::{Home, Remembered, remembered_at};
+use remembered::{Home, Remembered};
 use sardonyx_base::events;
 use sardonyx_base::random::system_random;
 use sardonyx_base::sync::Mutex;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::shell::now;
 use sardonyx_storage::remote_log::store::{Appended, StoreError};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use time::{Limits, SystemTime, Time};
 
 /// A copy may give no answer for at most so long.
 const SILENT_MAX: Duration = Duration::from_secs(1);
-
-/// The object of the keeper that has the identity of its set.
-const IDENTITY: &str = "copies/identity";
 
 /// A log on several places.
 #[derive(Debug)]
@@ -123,6 +131,8 @@ pub struct Copies {
     seen: Mutex<Arc<View>>,
     tenure: Mutex<Tenure>,
     fillings: Mutex<Fillings>,
+    /// The copies have shown that the keeper's register is older, or of another line.
+    refused: Mutex<Option<StoreError>>,
 }
 
 /// Opens the places of copies as users name them.
@@ -185,6 +195,7 @@ impl Copies {
         let time = Box::new(SystemTime(Instant::now()));
         let mut copies = Copies::new(&spelling, keeper, view, Box::new(places), time, limits)?;
         copies.changes_copies = options.changes_copies;
+        copies.ask_at_start()?;
         copies.entry_bytes_max = copies.least_entry_bytes(options.entry_bytes_max);
         let copies = Arc::new(copies);
         maintaining::start(&copies);
@@ -199,7 +210,7 @@ impl Copies {
         time: Box<dyn Time>,
         limits: Limits,
     ) -> Result<Copies, StoreError> {
-        let place = format!("copies:{};{}", spelling.keeper, spelling.copies.join(";"));
+        let place = spelling.place();
         check_places(&view.record, spelling, &place)?;
         Ok(Copies {
             place,
@@ -213,7 +224,16 @@ impl Copies {
             seen: Mutex::new(view),
             tenure: Mutex::default(),
             fillings: Mutex::default(),
+            refused: Mutex::default(),
         })
+    }
+
+    /// Refuses an older register than copies know. A tool that only looks shows it.
+    fn ask_at_start(&self) -> Result<(), StoreError> {
+        if self.changes_copies {
+            self.note(&self.confirm(&self.view()?, None)?);
+        }
+        Ok(())
     }
 
     /// The most bytes of an entry that every copy takes, as far as they answer.
@@ -235,6 +255,9 @@ impl Copies {
 
     /// The state of the register now.
     fn look(&self) -> Result<Arc<View>, StoreError> {
+        if let Some(error) = self.refused.lock().clone() {
+            return Err(error);
+        }
         let view = self.keeper.read()?;
         self.note(&view);
         Ok(view)
@@ -305,58 +328,11 @@ pub fn change_copies(
     changing.change(change)
 }
 
-/// Puts the newest register back that a host's directory remembers, after the keeper was restored from a backup, or its
-/// data was lost. All hosts have ended. Returns the register afterwards.
-///
-/// # Errors
-/// [`StoreError::Place`]: the place has no copies. [`StoreError::Setup`]: the directory remembers no register of this set,
-/// or none that is newer than the present one. The keeper's; if one is unclear, look at the register.
-pub fn put_back(
-    place: &str,
-    directory: &Path,
-    options: &RemoteOptions,
-) -> Result<SetRecord, StoreError> {
-    let spelling = spelling_of(place)?;
-    let keeper = Keeper::new(open_keeper(&spelling.keeper, options)?);
-    let there = keeper.look()?;
-    let identity = there.as_ref().map(|view| view.record.identity);
-    let mut named = spelling.copies.clone();
-    named.sort();
-    let newest = remembered_at(directory, &named, identity)?;
-    check_places(&newest, &spelling, place)?;
-    let is_current = |view: &&Arc<View>| view.record.generation >= newest.generation;
-    if let Some(view) = there.as_ref().filter(is_current) {
-        return Err(StoreError::Setup {
-            place: keeper.place.place(),
-            reason: format!(
-                "its register of the copies has generation {}, and {} remembers {}: there is nothing newer to put back. If \
-                 another host refuses the register, name that host's directory",
-                view.record.generation,
-                directory.display(),
-                newest.generation
-            ),
-        });
-    }
-    // A later state than the newest one, so that each host takes it; and no process is its writer.
-    let restored = newest.taken(0);
-    match keeper.replace(there.as_ref().map(|view| &view.version), &restored)? {
-        Replaced::Done(view) => Ok(view.record.clone()),
-        Replaced::Other(_) => Err(StoreError::NotNow {
-            what: "put the register of the copies back".into(),
-            place: keeper.place.place(),
-            reason: "another process changes it: end all hosts, and repeat the command".into(),
-        }),
-    }
-}
-
 /// The identity of the set that a keeper has: the same for all processes that make it at once, or again after a failure.
 fn identity_of(keeper: &Keeper) -> Result<u64, StoreError> {
     let text = format!("{:016x}", system_random());
     keeper.place.create_object(IDENTITY, text.as_bytes())?;
-    let found = keeper.place.read_object(IDENTITY)?.unwrap_or_default();
-    let found = std::str::from_utf8(&found).ok();
-    let identity = found.and_then(|found| u64::from_str_radix(found, 16).ok());
-    identity.ok_or_else(|| StoreError::Setup {
+    identity_at(&*keeper.place)?.ok_or_else(|| StoreError::Setup {
         place: keeper.place.place(),
         reason: format!("its object {IDENTITY} is damaged: use an empty place for the register"),
     })
@@ -388,7 +364,7 @@ fn make(
                 place: store.place(),
                 reason: format!(
                     "a new set of copies begins with empty places, and it has a log. If it is a copy of a set whose \
-                     register was at {}, put that register back",
+                     register was at {}, that one is lost: {PUT_BACK}",
                     keeper.place.place()
                 ),
             });

@@ -76,7 +76,7 @@ impl Copies {
     }
 
     /// Leaves out a copy that is in the set or joins it, and returns the state then.
-    fn leave_behind(&self, view: &View, broken: &Broken) -> Result<Arc<View>, StoreError> {
+    fn leave_behind(&self, view: &Arc<View>, broken: &Broken) -> Result<Arc<View>, StoreError> {
         let record = &view.record;
         let mut joining = record.standing(Standing::Joining);
         let joining = joining.find(|copy| copy.place == broken.place);

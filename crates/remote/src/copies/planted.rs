@@ -26,6 +26,18 @@ sardonyx_base::planted_errors! {
     FencesOfLivesDeleted,
     /// A place that a person adds is in the set at once.
     AddedInSync,
+    /// A register of a later generation is taken for a successor, of whatever line it is.
+    AncestryIgnored,
+    /// A writer appends on a set of copies that it has not told of it.
+    NotTold,
+    /// Copies that are out are not asked for the newest register that they saw.
+    OutNotAsked,
+    /// A process becomes the writer without asking the copies for the newest register that they saw.
+    TakenWithoutAsking,
+    /// A copy that has seen a newer register is filled from the log of an older one.
+    JoinedWithoutAsking,
+    /// A host's file of the newest register is replaced without a look at it.
+    FileReplaced,
     /// A copy's objects are listed when it has begun to join, and those that the source had not are deleted.
     JoiningObjectsDeleted,
 }

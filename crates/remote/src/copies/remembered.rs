@@ -9,14 +9,18 @@
 //! **Invariants:** a state is in the file before the host acts on it (I1); a state that was read before another one
 //! was noted is never compared with that one, so threads that read at once raise no false alarm.
 //!
-//! There is no file while the directory has no database. The file is written with the first look after that.
+//! The file is read in any directory, and written if the directory has a database, or had one of the set: not while it
+//! is made, since a directory with other files is refused. Processes that write it, of which one has the database open,
+//! take turns by the lock `copies-SET.lock`, and none replaces a newer state.
 
-use super::record::SetRecord;
+use super::keeper::PUT_BACK;
+use super::planted::{self, Planted};
+use super::record::{After, SetRecord};
 use sardonyx_base::sync::Mutex;
 use sardonyx_storage::disk::{Disk, DiskError, RealDisk};
 use sardonyx_storage::lines;
 use sardonyx_storage::manifest::MANIFEST_FILE;
-use sardonyx_storage::remote_log::known::COPIES_PREFIX;
+use sardonyx_storage::remote_log::known::{COPIES_PREFIX, copies_set_of};
 use sardonyx_storage::remote_log::store::StoreError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,21 +39,14 @@ pub(super) enum Home {
 }
 
 impl Home {
-    /// Its disk, if there is a database.
+    /// Its disk, if it exists.
     fn disk(&self) -> Result<Option<Arc<dyn Disk>>, DiskError> {
-        let disk: Arc<dyn Disk> = match self {
-            Home::Directory(path) if path.join(MANIFEST_FILE).exists() => {
-                Arc::new(RealDisk::open(path)?)
-            }
-            Home::Directory(_) => return Ok(None),
+        Ok(match self {
+            Home::Directory(path) if path.is_dir() => Some(Arc::new(RealDisk::open(path)?)),
+            Home::Directory(_) => None,
             #[cfg(test)]
-            Home::Disk(disk) => disk.clone(),
-        };
-        let names = disk.list("")?;
-        Ok(names
-            .iter()
-            .any(|name| name == MANIFEST_FILE)
-            .then_some(disk))
+            Home::Disk(disk) => Some(disk.clone()),
+        })
     }
 }
 
@@ -77,26 +74,26 @@ fn file_of(identity: u64) -> String {
 }
 
 /// The states that the files of a directory have.
-fn read_all(disk: &dyn Disk) -> Result<Vec<SetRecord>, StoreError> {
+pub(super) fn read_all(disk: &dyn Disk) -> Result<Vec<SetRecord>, StoreError> {
     let names = disk.list("").map_err(|error| failed(disk, error))?;
-    let is_file = |name: &&String| name.starts_with(COPIES_PREFIX) && !name.ends_with(".new");
-    let mut records = Vec::new();
-    for name in names.iter().filter(is_file) {
-        let bytes = lines::read(disk, name, BYTES_MAX).map_err(|error| failed(disk, error))?;
-        let damaged = |reason: String| StoreError::Setup {
-            place: disk.display_name(name),
-            reason: format!(
-                "{reason}. If the register of the copies was not restored from a backup since this host ran, delete this \
-                 file; otherwise put the register back from the directory of another host"
-            ),
-        };
-        let record = SetRecord::decode(&bytes).map_err(|misread| damaged(misread.to_string()))?;
-        if file_of(record.identity) != *name {
-            return Err(damaged("the file has the register of another set".into()));
-        }
-        records.push(record);
+    let files = names.iter().filter(|name| copies_set_of(name).is_some());
+    files.map(|name| read_file(disk, name)).collect()
+}
+
+fn read_file(disk: &dyn Disk, name: &str) -> Result<SetRecord, StoreError> {
+    let bytes = lines::read(disk, name, BYTES_MAX).map_err(|error| failed(disk, error))?;
+    let damaged = |reason: String| StoreError::Setup {
+        place: disk.display_name(name),
+        reason: format!(
+            "{reason}. If the register of the copies was not restored from a backup since this host ran, delete this \
+             file; otherwise {PUT_BACK}"
+        ),
+    };
+    let record = SetRecord::decode(&bytes).map_err(|misread| damaged(misread.to_string()))?;
+    match file_of(record.identity) == name {
+        true => Ok(record),
+        false => Err(damaged("the file has the register of another set".into())),
     }
-    Ok(records)
 }
 
 fn failed(disk: &dyn Disk, error: DiskError) -> StoreError {
@@ -135,6 +132,44 @@ pub(super) fn remembered_at(
         (Some(_), false) => Err(refused(
             "it has the registers of several sets with these places: move the files of the earlier ones away",
         )),
+    }
+}
+
+/// The error of a register that does not continue a state which is known of it, since the file or copy `witness` has it;
+/// `from` is the argument of the command that puts
+/// that state back, with a space before it.
+pub(super) fn restored(
+    generation: u64,
+    witness: &str,
+    found: Option<&SetRecord>,
+    keeper: &str,
+    from: &str,
+) -> StoreError {
+    let there = match found {
+        None => "there is none".into(),
+        Some(found) if found.generation > generation => format!(
+            "one of generation {}, of another line, is there, so hosts went on with an older one",
+            found.generation
+        ),
+        Some(found) if found.generation == generation => {
+            format!("another one of generation {generation} is there")
+        }
+        Some(found) => format!("one of generation {} is there", found.generation),
+    };
+    let other_line = match found {
+        Some(found) if found.generation >= generation => {
+            ". Transactions that were acknowledged on the other line are then kept in fork files of their hosts, or on \
+             copies that are out"
+        }
+        _ => "",
+    };
+    StoreError::Setup {
+        place: keeper.into(),
+        reason: format!(
+            "its register of the copies had generation {generation}, as {witness} says, and {there}: it was restored from a \
+             backup, or its data is lost. Copies that it names may lack acknowledged transactions. End all hosts, and put \
+             the newest register back: sardonyx store copies PLACE --put-back{from}{other_line}"
+        ),
     }
 }
 
@@ -185,24 +220,18 @@ impl Remembered {
     ) -> Result<(), StoreError> {
         let Some(found) = found else {
             let lost = before.0.iter().find(|known| known.has_or_had(&self.named));
-            return lost.map_or(Ok(()), |known| Err(self.restored(known, "none", keeper)));
+            return lost.map_or(Ok(()), |known| Err(self.restored(known, None, keeper)));
         };
-        let known = before.0.iter();
-        let mut known = known.filter(|known| known.identity == found.identity);
-        if let Some(known) = known.next() {
-            let is_other = found.generation == known.generation && found != &**known;
-            if found.generation < known.generation || is_other {
-                let there = match is_other {
-                    true => format!("another one of generation {}", found.generation),
-                    false => format!("one of generation {}", found.generation),
-                };
-                return Err(self.restored(known, &there, keeper));
-            }
+        let mut known = before.0.iter();
+        if let Some(known) = known.find(|known| known.identity == found.identity)
+            && found.after_state(known) != After::Continues
+        {
+            return Err(self.restored(known, Some(found), keeper));
         }
         self.note(found)
     }
 
-    fn restored(&self, known: &SetRecord, there: &str, keeper: &str) -> StoreError {
+    fn restored(&self, known: &SetRecord, found: Option<&SetRecord>, keeper: &str) -> StoreError {
         let (directory, file) = match &self.home {
             Home::Directory(path) => (
                 path.display().to_string(),
@@ -214,15 +243,13 @@ impl Remembered {
                 disk.display_name(&file_of(known.identity)),
             ),
         };
-        StoreError::Setup {
-            place: keeper.into(),
-            reason: format!(
-                "its register of the copies had generation {}, as {file} says, and there is {there}: it was restored from a \
-                 backup, or its data is lost. Copies that it names may lack acknowledged transactions. End all hosts, and put \
-                 the newest register back: sardonyx store copies PLACE --put-back {directory}",
-                known.generation
-            ),
-        }
+        restored(
+            known.generation,
+            &file,
+            found,
+            keeper,
+            &format!(" {directory}"),
+        )
     }
 
     /// Writes this state, unless a newer one is known.
@@ -259,10 +286,34 @@ impl Remembered {
         let Some(disk) = self.home.disk().map_err(unopened)? else {
             return Ok(());
         };
+        let disk = &*disk;
+        let failed = |error: DiskError| failed(disk, error);
         let name = file_of(newest.record.identity);
+        let names = disk.list("").map_err(failed)?;
+        let has = |wanted: &str| names.iter().any(|name| name == wanted);
+        if !has(MANIFEST_FILE) && !has(&name) {
+            return Ok(());
+        }
+        let lock = disk.lock(&format!("{name}.lock")).map_err(failed)?;
+        let _lock = lock.ok_or_else(|| StoreError::NotNow {
+            what: "keep the newest register of the copies".into(),
+            place: disk.display_name(&name),
+            reason: "another process writes it".into(),
+        })?;
+        // Another process may have written it since this one read it.
+        if disk.list("").map_err(failed)?.contains(&name) {
+            let stored = read_file(disk, &name)?;
+            if stored.generation >= newest.record.generation && !planted::is(Planted::FileReplaced)
+            {
+                *newest = Known {
+                    record: Arc::new(stored),
+                    is_stored: true,
+                };
+                return Ok(());
+            }
+        }
         let text = newest.record.encode();
-        lines::replace(&*disk, &name, &format!("{name}.new"), &text)
-            .map_err(|error| failed(&*disk, error))?;
+        lines::replace(disk, &name, &format!("{name}.new"), &text).map_err(failed)?;
         newest.is_stored = true;
         Ok(())
     }

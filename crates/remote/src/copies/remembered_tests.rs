@@ -242,7 +242,7 @@ fn the_newest_register_is_put_back_once_and_then_hosts_accept_it() {
     let newest = remembered_at(&one, &[], Some(first.identity)).unwrap();
     assert!(newest.generation > first.generation);
 
-    let put = |home: &Path| put_back(&place, home, &RemoteOptions::default());
+    let put = |home: &Path| put_back(&place, Some(home), &RemoteOptions::default());
     let error = put(&one).unwrap_err().to_string();
     assert!(error.contains("nothing newer"), "{error}");
     let there = keeper().read().unwrap();

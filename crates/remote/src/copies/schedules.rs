@@ -91,13 +91,14 @@ fn a_reader_believes_a_copy_only_if_the_set_is_still_the_same() {
         p.cut(&[]);
         p.maintain();
         assert_eq!(sites.in_sync(), ["b", "s"]);
+        p.appends(2, "p2");
         p.cut(&["s", KEEPER]);
-        p.append(2, "p2").unwrap_err();
-        assert_eq!(sites.at("b").read(2).unwrap().unwrap(), b"p2");
+        p.append(3, "p3").unwrap_err();
+        assert_eq!(sites.at("b").read(3).unwrap().unwrap(), b"p3");
         t.cut(&["b"]);
-        t.appends(2, "t2");
+        t.appends(3, "t3");
         assert_eq!(sites.in_sync(), ["s"]);
-        reader.copies.read(2).unwrap().unwrap() == b"t2"
+        reader.copies.read(3).unwrap().unwrap() == b"t3"
     });
 }
 
@@ -171,10 +172,11 @@ fn a_fence_outlives_the_life_of_its_copy() {
         t.appends(2, "t2");
         t.maintain();
         assert_eq!(sites.in_sync(), ["a", "b"]);
+        t.appends(3, "t3");
         t.cut(&["b", KEEPER]);
-        t.append(3, "t3").unwrap_err();
+        t.append(4, "t4").unwrap_err();
         u.cut(&["a"]);
-        u.appends(3, "u3");
+        u.appends(4, "u4");
         u.cut(&[]);
         u.maintain();
         let record = sites.record();

@@ -43,6 +43,11 @@ fn fault_of(copy: &str) -> Option<String> {
 }
 
 impl Spelling {
+    /// The place.
+    pub fn place(&self) -> String {
+        format!("copies:{};{}", self.keeper, self.copies.join(";"))
+    }
+
     /// One place that is to have the log, exactly as it is spelled.
     ///
     /// # Errors

@@ -2,7 +2,8 @@
 
 use super::changing::{Changing, PlacesChange};
 use super::keeper::Keeper;
-use super::members::{Open, Wait};
+use super::members::{Members, Open, Wait};
+use super::putting_back::put_back_at;
 use super::record::SetRecord;
 use super::spelling::Spelling;
 use super::time::{Limits, Time};
@@ -107,6 +108,13 @@ impl Then {
         if let Some((_, happens)) = happens {
             happens();
         }
+    }
+}
+
+impl Net {
+    pub fn cut(&self, places: &[&str]) {
+        let places = places.iter().map(|place| (*place).into());
+        *self.cut.lock().unwrap() = places.collect();
     }
 }
 
@@ -241,13 +249,21 @@ pub(super) struct Host {
 
 impl Host {
     pub(super) fn new(sites: &Arc<Sites>) -> Self {
-        let net = Net::default();
+        Host::start(sites, Net::default(), |keeper| Keeper::new(keeper)).unwrap()
+    }
+
+    /// A host that starts, with this keeper of its register; it may refuse that.
+    pub(super) fn start(
+        sites: &Arc<Sites>,
+        net: Net,
+        keeper: impl FnOnce(Arc<dyn RemotePlace>) -> Keeper,
+    ) -> Result<Self, StoreError> {
         let places = Places {
             sites: sites.clone(),
             net: net.clone(),
         };
-        let keeper = Keeper::new(places.wire(KEEPER));
-        let view = keeper.read().unwrap();
+        let keeper = keeper(places.wire(KEEPER));
+        let view = keeper.read()?;
         let spelling = Spelling {
             keeper: KEEPER.into(),
             copies: sites.copies.clone(),
@@ -258,17 +274,35 @@ impl Host {
             pause: Duration::from_millis(20),
         };
         let (open, time) = (Box::new(places), Box::new(net.clone()));
-        let copies = Copies::new(&spelling, keeper, view, open, time, limits).unwrap();
-        Host {
+        let copies = Copies::new(&spelling, keeper, view, open, time, limits)?;
+        copies.ask_at_start()?;
+        Ok(Host {
             copies,
             net,
             sites: sites.clone(),
-        }
+        })
+    }
+
+    /// A person puts the newest register back, from here.
+    pub(super) fn put_back(
+        sites: &Arc<Sites>,
+        keeper: Arc<dyn RemotePlace>,
+        known: Option<SetRecord>,
+    ) -> Result<SetRecord, StoreError> {
+        let places = Places {
+            sites: sites.clone(),
+            net: Net::default(),
+        };
+        let spelling = Spelling {
+            keeper: KEEPER.into(),
+            copies: sites.copies.clone(),
+        };
+        let members = Members::new(Box::new(places));
+        put_back_at(&Keeper::new(keeper), &members, &spelling, |_, _| Ok(known))
     }
 
     pub(super) fn cut(&self, places: &[&str]) {
-        let places = places.iter().map(|place| (*place).into());
-        *self.net.cut.lock().unwrap() = places.collect();
+        self.net.cut(places);
     }
 
     pub(super) fn append(&self, number: u64, text: &str) -> Result<Appended, StoreError> {
@@ -398,7 +432,7 @@ fn a_set_is_made_once_and_another_one_is_refused_with_both_spelled() {
         ),
         (
             "copies:memory:set-other;memory:set-a;memory:set-b",
-            "put that register back",
+            "put the newest register back",
         ),
     ] {
         let error = open(place, &options).unwrap_err();

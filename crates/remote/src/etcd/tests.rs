@@ -14,7 +14,7 @@ use sardonyx_storage::remote_log::store::{
 use serde_json::Value;
 use std::fmt;
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Names an endpoint for a test in a process of its own.
@@ -44,6 +44,40 @@ pub(crate) fn in_process(compares_nothing: bool) -> EtcdKeeper {
     state.compares_nothing = compares_nothing;
     let client = Client::over(Box::new(InProcess(Mutex::new(state))));
     EtcdKeeper::new(client, "etcd://here/bank", "bank")
+}
+
+/// An etcd that is restored from copies of it.
+#[derive(Default)]
+pub(crate) struct RestorableEtcd(Arc<Mutex<State>>);
+
+struct Shared(Arc<Mutex<State>>);
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an etcd in this process")
+    }
+}
+
+impl Call for Shared {
+    fn call(&self, path: &'static str, body: &Value, _: Effect) -> Result<Value, EtcdError> {
+        Ok(self.0.lock().unwrap().answer(path, body))
+    }
+}
+
+impl RestorableEtcd {
+    /// Its registers, as a process that starts now has them.
+    pub(crate) fn keeper(&self) -> EtcdKeeper {
+        let client = Client::over(Box::new(Shared(self.0.clone())));
+        EtcdKeeper::new(client, "etcd://here/bank", "bank")
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub(crate) fn restore(&self, state: State) {
+        *self.0.lock().unwrap() = state;
+    }
 }
 
 fn over(endpoints: &[&str], user: Option<(&str, &str)>) -> EtcdKeeper {

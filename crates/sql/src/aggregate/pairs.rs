@@ -46,6 +46,11 @@ pub(super) struct Points {
 }
 
 impl Points {
+    /// Counts a point, whose sums are not asked for and cannot be too large.
+    pub fn count(&mut self) {
+        self.count += 1.0;
+    }
+
     /// Adds a point.
     ///
     /// # Errors

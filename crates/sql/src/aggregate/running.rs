@@ -2,7 +2,7 @@
 
 use super::moments::Moments;
 use super::ordered_set::Member;
-use super::pairs::Points;
+use super::pairs::{Pair, Points};
 use super::{Aggregate, AggregateKind};
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, in_order};
@@ -127,6 +127,10 @@ impl Accumulator {
             let other = other.evaluate(row, with)?;
             return match other.as_ref() {
                 ValueRef::Null => Ok(()),
+                _ if of.kind == AggregateKind::Pair(Pair::Count) => {
+                    self.more().points.count();
+                    Ok(())
+                }
                 other => self.more().points.add(float_of(value), float_of(other)),
             };
         }
@@ -289,6 +293,9 @@ impl Accumulator {
                 };
                 Some(length(value).cmp(&length(best)).then(last))
             }
+            (None, ValueRef::Text(value), Value::Text(best)) if of.of == SqlType::Char => {
+                Some(value.trim_end_matches(' ').cmp(best.trim_end_matches(' ')))
+            }
             (None, ValueRef::Text(value), Value::Text(best)) if of.collation().is_of_icu() => {
                 Some(collations::compare(value, best, of.collation())?)
             }
@@ -407,12 +414,12 @@ impl Accumulator {
             },
             AggregateKind::Average if self.value != Value::Null => {
                 let count = Value::Int(self.count.into());
-                calculate(
-                    Arithmetic::Divide,
-                    of.result,
-                    self.value.as_ref(),
-                    count.as_ref(),
-                )
+                // The sum begins with zero, so that of negative zeros is zero.
+                let sum = match &self.value {
+                    Value::Float(sum) => &Value::Float(sum + 0.0),
+                    sum => sum,
+                };
+                calculate(Arithmetic::Divide, of.result, sum.as_ref(), count.as_ref())
             }
             _ => Ok(self.value.clone()),
         }

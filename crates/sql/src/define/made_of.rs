@@ -2,6 +2,7 @@
 //!
 //! The columns are created by an ordinary `CREATE TABLE`, and the rows are inserted by an ordinary `INSERT`.
 
+use super::materialized::keep_query;
 use super::options::is_unsaid;
 use crate::database::Database;
 use crate::error::{SqlError, code};
@@ -10,7 +11,7 @@ use crate::names::{name_of, quoted};
 use crate::parse::parse_kept;
 use crate::path::written_whole;
 use crate::plan::Plan;
-use crate::plan::planning::Planning;
+use crate::plan::planning::{Planning, Queries};
 use crate::plan::query::draft_query;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Tag};
@@ -31,6 +32,13 @@ use std::sync::Arc;
 pub(crate) fn computes_rows(statement: Option<&Statement>) -> bool {
     match statement {
         Some(Statement::AlterTable(alter)) => alter.operations.iter().any(may_have_default),
+        statement => fills_table(statement),
+    }
+}
+
+/// True if a statement creates a table with the rows of a query, or fills one again.
+pub(crate) fn fills_table(statement: Option<&Statement>) -> bool {
+    match statement {
         Some(Statement::CreateView(create)) => create.materialized,
         Some(Statement::RefreshMaterializedView(_)) => true,
         statement => of_query(statement).is_some(),
@@ -59,6 +67,30 @@ fn of_query(statement: Option<&Statement>) -> Option<(&CreateTable, &Query)> {
     }
 }
 
+/// A table that is to get the rows of a query. Its other definitions are made.
+#[derive(Debug)]
+pub(crate) struct ToFill {
+    /// The stored name.
+    pub name: String,
+    query: Query,
+    /// The privileges with which the query reads.
+    rights: Arc<Rights>,
+    /// The result of the statement, but for the number of rows.
+    complete: Complete,
+    /// The text of a materialized view's query.
+    view: Option<String>,
+    /// True if the result tells the number of rows.
+    counts: bool,
+}
+
+/// A statement whose definitions are made.
+#[derive(Debug)]
+pub(crate) enum Defined {
+    /// There are no rows to insert.
+    Whole(Complete),
+    Unfilled(Box<ToFill>),
+}
+
 /// Creates a table from a query, or fills it again.
 ///
 /// # Errors
@@ -69,14 +101,36 @@ pub(crate) fn run(
     prepared: &Prepared,
     with: &Environment<'_>,
 ) -> Result<Complete, SqlError> {
+    if let Some(Statement::AlterTable(_)) = prepared.statement() {
+        return alter(tx, database, prepared, with);
+    }
+    match begin(tx, database, prepared, with)? {
+        Defined::Whole(complete) => Ok(complete),
+        Defined::Unfilled(unfilled) => {
+            let plan = unfilled.plan(&*tx)?.0;
+            let (inserted, _) = run_plan(tx, &plan, with)?;
+            unfilled.end(tx, inserted.tag.rows.unwrap_or_default())
+        }
+    }
+}
+
+/// The definitions of such a statement, without the rows.
+///
+/// # Errors
+/// As [`run`], but for the rows.
+pub(crate) fn begin(
+    tx: &mut dyn WriteTarget,
+    database: &Arc<Database>,
+    prepared: &Prepared,
+    with: &Environment<'_>,
+) -> Result<Defined, SqlError> {
     match prepared.statement() {
         Some(Statement::CreateView(create)) => {
             return super::materialized::create(tx, database, prepared, create, with);
         }
         Some(Statement::RefreshMaterializedView(refresh)) => {
-            return super::materialized::refresh(tx, prepared, refresh, with);
+            return super::materialized::refresh(tx, prepared, refresh);
         }
-        Some(Statement::AlterTable(_)) => return alter(tx, database, prepared, with),
         _ => {}
     }
     let Some((create, query)) = of_query(prepared.statement()) else {
@@ -114,11 +168,69 @@ pub(crate) fn run(
     let is_empty = create.with_data.as_ref().is_some_and(|with| !with.data);
     if is_there || is_empty {
         complete.tag = Tag::plain("CREATE TABLE AS");
-        return Ok(complete);
+        return Ok(Defined::Whole(complete));
     }
-    let rows = fill(tx, &name?, query, &rights, with)?;
-    complete.tag = Tag::rows("SELECT", rows);
-    Ok(complete)
+    let unfilled = ToFill::new(name?, query.clone(), (rights, true), complete);
+    Ok(Defined::Unfilled(Box::new(unfilled)))
+}
+
+impl ToFill {
+    /// A table with its query. The result of the statement has the number of rows if it `counts`.
+    pub(super) fn new(
+        name: String,
+        query: Query,
+        (rights, counts): (Arc<Rights>, bool),
+        complete: Complete,
+    ) -> Self {
+        ToFill {
+            name,
+            query,
+            rights,
+            complete,
+            view: None,
+            counts,
+        }
+    }
+
+    /// The same of a materialized view with this text.
+    pub(super) fn of_view(mut self, text: String) -> Self {
+        self.view = Some(text);
+        self
+    }
+
+    /// The plan that inserts the rows, with the tables that it reads.
+    ///
+    /// # Errors
+    /// Invalid SQL.
+    pub fn plan(&self, source: &dyn Source) -> Result<(Plan, Queries), SqlError> {
+        let text = format!("insert into {} default values", written_whole(&self.name));
+        let Some(Statement::Insert(mut insert)) = parse_kept(&text)?.pop() else {
+            return Err(SqlError::new(code::INTERNAL, "an INSERT was expected"));
+        };
+        insert.source = Some(Box::new(self.query.clone()));
+        let mut parameters = Parameters::default();
+        let mut planning = Planning::new(source, &mut parameters, &self.rights)?;
+        let plan = Plan::of(&mut planning, &Statement::Insert(insert))?;
+        planning.queries.check_populated()?;
+        let queries = planning.queries;
+        check_no_parameters(&parameters)?;
+        Ok((plan, queries))
+    }
+
+    /// Ends the statement, once the rows are inserted. Returns its result.
+    ///
+    /// # Errors
+    /// The engine's errors.
+    pub fn end(self, tx: &mut dyn WriteTarget, rows: u64) -> Result<Complete, SqlError> {
+        if self.view.is_some() {
+            keep_query(tx, &self.name, self.view, true)?;
+        }
+        let mut complete = self.complete;
+        if self.counts {
+            complete.tag = Tag::rows("SELECT", rows);
+        }
+        Ok(complete)
+    }
 }
 
 /// Alters a table, and computes defaults for its rows.
@@ -144,31 +256,6 @@ fn alter(
     with.context.draws.borrow_mut().changes.sequences = sequences;
     target.defined()?;
     complete
-}
-
-/// Inserts the rows of a query into a table. Returns their number.
-///
-/// # Errors
-/// Evaluation and write errors.
-pub(super) fn fill(
-    tx: &mut dyn WriteTarget,
-    name: &str,
-    query: &Query,
-    rights: &Arc<Rights>,
-    with: &Environment<'_>,
-) -> Result<u64, SqlError> {
-    let text = format!("insert into {} default values", written_whole(name));
-    let Some(Statement::Insert(mut insert)) = parse_kept(&text)?.pop() else {
-        return Err(SqlError::new(code::INTERNAL, "an INSERT was expected"));
-    };
-    insert.source = Some(Box::new(query.clone()));
-    let mut parameters = Parameters::default();
-    let mut planning = Planning::new(&*tx, &mut parameters, rights)?;
-    let plan = Plan::of(&mut planning, &Statement::Insert(insert))?;
-    planning.queries.check_populated()?;
-    check_no_parameters(&parameters)?;
-    let (inserted, _) = run_plan(tx, &plan, with)?;
-    Ok(inserted.tag.rows.unwrap_or_default())
 }
 
 fn check_no_parameters(parameters: &Parameters) -> Result<(), SqlError> {

@@ -4,7 +4,7 @@
 //! changes its rows. Like a view, it must remain plannable: the tables that its query reads cannot be dropped before
 //! it.
 
-use super::made_of::{columns_for, fill};
+use super::made_of::{Defined, ToFill, columns_for};
 use super::options::refuse;
 use super::view::{check_clauses, planned};
 use crate::database::Database;
@@ -18,12 +18,13 @@ use crate::relation::Relation;
 use crate::result::{Complete, Tag};
 use crate::rights::{Access, Rights};
 use crate::sequences::SequenceChanges;
+use crate::source::Source;
 use crate::write_target::WriteTarget;
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{CreateView, RefreshMaterializedView, Statement};
 use std::sync::Arc;
 
-/// Runs `CREATE MATERIALIZED VIEW`.
+/// Runs `CREATE MATERIALIZED VIEW`, but for its rows.
 ///
 /// # Errors
 /// Invalid SQL in the query; `42P07` if the name is taken; `0A000` if it is temporary or reads temporary tables.
@@ -33,7 +34,7 @@ pub(crate) fn create(
     prepared: &Prepared,
     create: &CreateView,
     with: &Environment<'_>,
-) -> Result<Complete, SqlError> {
+) -> Result<Defined, SqlError> {
     const WORD: &str = "CREATE MATERIALIZED VIEW";
     check_clauses(create)?;
     let asked = [
@@ -79,21 +80,22 @@ pub(crate) fn create(
         .any(|notice| notice.code == code::DUPLICATE_TABLE);
     if is_there {
         complete.tag = Tag::plain(WORD);
-        return Ok(complete);
+        return Ok(Defined::Whole(complete));
     }
     if is_without_data(create) {
         keep_query(tx, &name, Some(text), false)?;
         complete.tag = Tag::plain(WORD);
-        return Ok(complete);
+        return Ok(Defined::Whole(complete));
     }
-    let rows = fill(tx, &name, &query, &all, with)?;
-    keep_query(tx, &name, Some(text), true)?;
-    complete.tag = Tag::rows("SELECT", rows);
-    Ok(complete)
+    let unfilled = ToFill::new(name, *query, (all, true), complete);
+    Ok(Defined::Unfilled(Box::new(unfilled.of_view(text))))
 }
 
 /// Notes the query of a materialized view, `None` while it is filled, and true if it has its rows.
-fn keep_query(
+///
+/// # Errors
+/// The engine's errors.
+pub(super) fn keep_query(
     tx: &mut dyn WriteTarget,
     name: &str,
     query: Option<String>,
@@ -113,7 +115,7 @@ fn keep_query(
     Ok(target.defined()?)
 }
 
-/// Runs `REFRESH MATERIALIZED VIEW`.
+/// Runs `REFRESH MATERIALIZED VIEW`, but for its rows.
 ///
 /// # Errors
 /// `42P01` if there is no such view; evaluation errors of its query; `0A000` for a table.
@@ -121,8 +123,7 @@ pub(crate) fn refresh(
     tx: &mut dyn WriteTarget,
     prepared: &Prepared,
     refresh: &RefreshMaterializedView,
-    with: &Environment<'_>,
-) -> Result<Complete, SqlError> {
+) -> Result<Defined, SqlError> {
     let RefreshMaterializedView {
         // Readers never wait for it.
         concurrently: _,
@@ -145,13 +146,30 @@ pub(crate) fn refresh(
     }
     if *with_data == Some(false) {
         keep_query(tx, &relation.name, Some(text), false)?;
-        return Ok(refreshed());
+        return Ok(Defined::Whole(refreshed()));
     }
     // As in a view, the query reads with all privileges, and its names are qualified.
     let all = Arc::new(Rights::default());
-    fill(tx, &relation.name, &*query_of(&text)?, &all, with)?;
-    keep_query(tx, &relation.name, Some(text), true)?;
-    Ok(refreshed())
+    let query = *query_of(&text)?;
+    let unfilled = ToFill::new(relation.name, query, (all, false), refreshed());
+    Ok(Defined::Unfilled(Box::new(unfilled.of_view(text))))
+}
+
+/// The table of a `REFRESH MATERIALIZED VIEW`; `None` for another statement.
+///
+/// # Errors
+/// `42P01` if there is no such view.
+pub(crate) fn refreshed_table(
+    source: &dyn Source,
+    prepared: &Prepared,
+) -> Result<Option<u16>, SqlError> {
+    match prepared.statement() {
+        Some(Statement::RefreshMaterializedView(refresh)) => {
+            let name = prepared.rights().path().find(source, &refresh.name)?;
+            Ok(Some(Relation::named(source, &name)?.number))
+        }
+        _ => Ok(None),
+    }
 }
 
 fn refreshed() -> Complete {

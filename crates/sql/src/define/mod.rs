@@ -42,7 +42,10 @@ pub(crate) use create::check_new_name;
 use create::new_name;
 pub(crate) use drop::{drop_kept, empty};
 pub(crate) use index::IndexToMake;
-pub(crate) use made_of::{computes_rows, run as run_with};
+pub(crate) use made_of::{
+    Defined, begin as begin_with, computes_rows, fills_table, run as run_with,
+};
+pub(crate) use materialized::refreshed_table;
 pub(crate) use rewritten::{NewRows, Rewritten};
 pub(crate) use rule::Rule;
 pub(crate) use schema::{check_name as check_schema_name, drop_schema};

@@ -242,8 +242,8 @@ impl Compiler<'_> {
                 let text = TypeSpec::plain(SqlType::Text);
                 let is_time = matches!(name.kind(), SqlType::Timestamp | SqlType::Timestamptz);
                 let kind = name.kind();
-                let is_name =
-                    kind.element().is_none() && !matches!(kind, SqlType::Json | SqlType::Jsonb);
+                let is_name = kind.element().is_none()
+                    && !matches!(kind, SqlType::Json | SqlType::Jsonb | SqlType::Hstore);
                 let mut name = self.coerce(name, text, Coercion::Explicit)?;
                 if !is_name {
                     name = Expr::Call(Function(&NOT_A_NAME), vec![name]);

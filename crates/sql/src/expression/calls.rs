@@ -39,11 +39,7 @@ impl Compiler<'_> {
         otherwise: Option<&Tree>,
     ) -> Result<Typed, SqlError> {
         let mut arms = Vec::with_capacity(conditions.len());
-        // The result behind ELSE decides first which type of text it is.
-        let mut results = vec![match otherwise {
-            Some(otherwise) => self.compile(otherwise)?,
-            None => Typed::new(Expr::Literal(Value::Null), SqlType::Unknown),
-        }];
+        let mut results = Vec::with_capacity(conditions.len() + 1);
         for when in conditions {
             let condition = match operand {
                 Some(operand) => {
@@ -55,6 +51,12 @@ impl Compiler<'_> {
             arms.push(condition);
             results.push(self.compile(&when.result)?);
         }
+        let otherwise = match otherwise {
+            Some(otherwise) => self.compile(otherwise)?,
+            None => Typed::new(Expr::Literal(Value::Null), SqlType::Unknown),
+        };
+        // The result behind ELSE decides first which type of text it is.
+        results.insert(0, otherwise);
         let (mut results, spec) = self.unified(results, "CASE")?;
         let otherwise = results.remove(0);
         let arms = arms.into_iter().zip(results).collect();

@@ -6,7 +6,8 @@ use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
     COLLATION_KEY, COLLATION_ORDER, HSTORE_KEY, JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED,
-    PRESENT, TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, VECTOR_KEY, all, function_number,
+    PRESENT, TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, VECTOR_KEY, WITH_ALL_DIGITS, all,
+    function_number,
 };
 use super::operators::no_operator;
 use super::{Case, Expr, Function, Parameters, Typed};
@@ -16,7 +17,7 @@ use crate::parse::parse_expression;
 use crate::path::written;
 use crate::text::datetime::asks_clock;
 use crate::text::{decode_text, decode_text_in};
-use crate::types::{NamedCollation, SqlType, TypeSpec};
+use crate::types::{FREE_SCALE, NamedCollation, SqlType, TypeSpec};
 use crate::user_types::DomainDefinition;
 use crate::values::intervals::Interval;
 use crate::values::order_keys::check_comparable;
@@ -210,6 +211,16 @@ impl Compiler<'_> {
         }
         if from.kind == SqlType::Regclass && to.kind.is_text() {
             return Ok(Expr::Call(Function(&TABLE_NAME), vec![typed.expr]));
+        }
+        // A declared scale is kept, also that which columns without one have.
+        let has_scale = |(_, scale)| scale == FREE_SCALE;
+        if from.kind == SqlType::Numeric
+            && to.kind.is_text()
+            && from.precision_and_scale().is_some_and(has_scale)
+        {
+            let text = Expr::Call(Function(&WITH_ALL_DIGITS), vec![typed.expr]);
+            let typed = Typed::new(text, SqlType::Text);
+            return self.coerce(typed, to, how);
         }
         if from.kind == to.kind {
             return match to.modifier < 0 || from.modifier == to.modifier {

@@ -202,15 +202,30 @@ impl Compiler<'_> {
         match arithmetic_of(operator) {
             Some(arithmetic) => self.arithmetic(arithmetic, operator, left, right),
             None if *operator == BinaryOperator::StringConcat => self.concatenate(left, right),
-            None if is_of_sets(operator)
-                && left.kind() == SqlType::Unknown
-                && right.kind() == SqlType::Unknown =>
-            {
-                Err(not_unique(operator))
-            }
+            None if is_of_sets(operator) => Err(self.no_set_operator(operator, &left, &right)),
             None => Err(SqlError::unsupported(format!(
                 "the operator {operator} is not supported"
             ))),
+        }
+    }
+
+    /// The error of an operator of ranges, arrays and JSON between other types.
+    #[cold]
+    fn no_set_operator(&self, operator: &BinaryOperator, left: &Typed, right: &Typed) -> SqlError {
+        use SqlType::{Tsquery, Unknown};
+        let (a, b) = (left.kind(), right.kind());
+        if a == Tsquery || b == Tsquery {
+            return SqlError::unsupported(format!("the operator {operator} is not supported"));
+        }
+        // A text is a range or a multirange of the other side's type.
+        let is_ambiguous = match operator {
+            BinaryOperator::AtArrow => a == Unknown,
+            BinaryOperator::ArrowAt => b == Unknown,
+            _ => a == Unknown && b == Unknown,
+        };
+        match is_ambiguous {
+            true => ambiguous(operator, a, b),
+            false => no_operator(&operator.to_string(), a, b),
         }
     }
 
@@ -331,9 +346,11 @@ impl Compiler<'_> {
             (Date, Unknown) if operation != Arithmetic::Subtract => {
                 right = self.as_type(right, Int4)?;
             }
-            // `jsonb` and `hstore` without a text.
-            (Unknown, SqlType::Text)
-                if operation == Arithmetic::Subtract && self.refuses_ambiguity() =>
+            // `jsonb` and `hstore` without a text, or several.
+            (Unknown, text)
+                if (text.is_text() || text == SqlType::TextArray)
+                    && operation == Arithmetic::Subtract
+                    && self.refuses_ambiguity() =>
             {
                 return Err(ambiguous(operator, left.kind(), right.kind()));
             }

@@ -20,6 +20,12 @@ impl Compiler<'_> {
         if let Some(parts) = row_of(inner) {
             let mut tests = Vec::with_capacity(parts.len());
             for part in parts {
+                // A row as a value is not null, whatever it has.
+                if row_of(part).is_some() {
+                    self.is_null(part, negated)?;
+                    tests.push(Expr::Literal(Value::Bool(negated)));
+                    continue;
+                }
                 let part = self.decided(part)?;
                 tests.push(boolean(Expr::IsNull(Box::new(part.expr)), negated).expr);
             }
@@ -373,6 +379,11 @@ impl Compiler<'_> {
             if orders && collation.is_of_icu() {
                 return self.comparable_texts(left, right, (operator, collation));
             }
+        }
+        if let (SqlType::Time, SqlType::Interval) | (SqlType::Interval, SqlType::Time) = (a, b) {
+            let left = self.as_type(left, SqlType::Interval)?;
+            let right = self.as_type(right, SqlType::Interval)?;
+            return self.comparable_by_keys(left, right, operator);
         }
         let both = |kind| (TypeSpec::plain(kind), TypeSpec::plain(kind));
         let (to_a, to_b) = match (a, b) {

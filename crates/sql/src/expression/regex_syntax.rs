@@ -297,7 +297,7 @@ impl Writer<'_> {
             'U' => digits(self, 16, 8, 8)?,
             'x' => digits(self, 16, 1, 255)?,
             '0' => digits(self, 8, 0, 2)?,
-            letter if letter.is_alphanumeric() => return Err(invalid()),
+            letter if letter.is_ascii_alphanumeric() => return Err(invalid()),
             letter => letter,
         })
     }
@@ -411,13 +411,19 @@ fn push_members(set: &mut String, low: char, high: char) {
     }
 }
 
+/// Spaces of the locale C.UTF-8: none that does not break a line, and no U+0085.
+const SPACES: &str =
+    " \\t-\\r\\x{1680}\\x{2000}-\\x{2006}\\x{2008}-\\x{200a}\\x{2028}\\x{2029}\\x{205f}\\x{3000}";
+const OTHERS_THAN_SPACES: &str =
+    "^ \\t-\\r\\x{1680}\\x{2000}-\\x{2006}\\x{2008}-\\x{200a}\\x{2028}\\x{2029}\\x{205f}\\x{3000}";
+
 /// The members of a class by its letter.
 fn class_of_letter(letter: char) -> &'static str {
     match letter {
         'd' => "0-9",
         'D' => "^0-9",
-        's' => "\\s",
-        'S' => "\\S",
+        's' => SPACES,
+        'S' => OTHERS_THAN_SPACES,
         'w' => "\\p{Alphabetic}\\p{Nd}_",
         _ => "^\\p{Alphabetic}\\p{Nd}_",
     }
@@ -435,7 +441,7 @@ fn class_of_name(name: &str) -> Option<&'static str> {
         "lower" => "\\p{Lowercase}",
         "print" => "[^\\p{Cc}]",
         "punct" => "[!-/:-@\\[-`{-~][\\p{P}\\p{S}]",
-        "space" => "\\s",
+        "space" => SPACES,
         "upper" => "\\p{Uppercase}",
         "word" => "\\p{Alphabetic}\\p{Nd}_",
         "xdigit" => "0-9A-Fa-f",

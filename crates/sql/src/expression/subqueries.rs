@@ -178,6 +178,10 @@ impl Compiler<'_> {
         }
         let Some(element) = array.kind().element() else {
             let name = array.kind().name();
+            if array.kind() == SqlType::Hstore {
+                let text = "subscripts of hstore are not supported: use `->`";
+                return Err(SqlError::unsupported(text));
+            }
             let text =
                 format!("cannot subscript type {name} because it does not support subscripting");
             return Err(SqlError::new(code::DATATYPE_MISMATCH, text));

@@ -9,7 +9,7 @@ use crate::names::name_of;
 use crate::types::{SqlType, interval_fields};
 use crate::values::intervals::Interval;
 use sardonyx::schema::Value;
-use sqlparser::ast::{self, BinaryOperator, Expr as Tree, FunctionArg, FunctionArgExpr};
+use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr};
 
 /// The beginning of the names of a type's operator functions, if it is a type of times.
 fn prefix(kind: SqlType) -> Option<&'static str> {
@@ -89,26 +89,15 @@ impl Compiler<'_> {
     /// `(begin, end) OVERLAPS (begin, end)`, where an end may be an interval behind its beginning.
     ///
     /// # Errors
-    /// `42601` if a side is no pair, `42883` for types that have no order of time.
+    /// `42601` if a side is no pair, `42883` for types that have no order of time, `42725` if a text may be of several.
     pub(super) fn overlaps(&mut self, left: &Tree, right: &Tree) -> Result<Typed, SqlError> {
         let mut parts = Vec::with_capacity(4);
-        let mut has_interval = false;
         for (side, tree) in [("left", left), ("right", right)] {
             let ends = row_of(tree).unwrap_or_default();
             let &[begin, end] = ends.as_slice() else {
                 return Err(wrong_pair(side));
             };
-            let (begin, mut end) = (self.compile(begin)?, self.compile(end)?);
-            if end.kind() == SqlType::Interval {
-                has_interval = true;
-                end = self.combined(begin.clone(), &BinaryOperator::Plus, end)?;
-            }
-            parts.extend([begin, end]);
-        }
-        let has = |kind| parts.iter().any(|part: &Typed| part.kind() == kind);
-        if has_interval && has(SqlType::Unknown) {
-            let text = "function overlaps is not unique: an end may be a time or an interval";
-            return Err(SqlError::new("42725", text));
+            parts.extend([self.compile(begin)?, self.compile(end)?]);
         }
         self.call("overlaps", parts)
     }

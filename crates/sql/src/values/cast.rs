@@ -46,7 +46,7 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         return level <= wanted || how >= Coercion::Assignment && (!is_object || level < 4);
     }
     if from.is_text() && to.is_text() {
-        return true;
+        return to != SqlType::OneChar || how >= Coercion::Assignment;
     }
     if let (Some(from), Some(to)) = (from.element(), to.element()) {
         let are_numbers = from.is_number() && to.is_number();
@@ -98,6 +98,13 @@ pub(crate) fn cast(
     };
     if to.kind.is_text() {
         return to_text(value, from, to, explicit);
+    }
+    // Every float of 32 bits holds 6 digits.
+    if let (SqlType::Float4, SqlType::Numeric, ValueRef::Float(float)) = (from, to.kind, value)
+        && float.is_finite()
+    {
+        let digits = format!("{float:.5e}").parse().unwrap_or(float);
+        return to_numeric(ValueRef::Float(digits), to);
     }
     if let (Some(of), Some(element), ValueRef::Text(text)) =
         (from.element(), to.kind.element(), value)

@@ -10,6 +10,7 @@ mod fields;
 use super::arithmetic::DAY;
 use crate::error::{SqlError, code};
 use sardonyx::schema::Value;
+use std::borrow::Cow;
 use std::fmt;
 
 const DAYS_OF_MONTH: i64 = 30;
@@ -39,6 +40,7 @@ impl Sum {
         if let Some(parts) = text.strip_prefix('P') {
             return iso(parts);
         }
+        let text = with_near_signs(text);
         let mut sum = Sum::default();
         let mut words = text.split_whitespace().peekable();
         let mut is_any = false;
@@ -238,18 +240,20 @@ impl Interval {
     /// # Errors
     /// `22007` if the text is none, `22015` if it is too long.
     pub fn read(text: &str) -> Result<Interval, SqlError> {
-        let (sum, negated) = Sum::parse(text.trim()).ok_or_else(|| {
-            SqlError::new(
-                code::INVALID_DATETIME,
-                format!("invalid input syntax for type interval: \"{text}\""),
-            )
-        })?;
-        sum.interval(negated).ok_or_else(|| {
+        let beyond = || {
             SqlError::new(
                 "22015",
                 format!("interval field value out of range: \"{text}\""),
             )
-        })
+        };
+        let (sum, negated) = Sum::parse(text.trim()).ok_or_else(|| match has_large_part(text) {
+            true => beyond(),
+            false => SqlError::new(
+                code::INVALID_DATETIME,
+                format!("invalid input syntax for type interval: \"{text}\""),
+            ),
+        })?;
+        sum.interval(negated).ok_or_else(beyond)
     }
 
     /// An interval of parts that may be too large.
@@ -425,6 +429,53 @@ fn years_and_months(word: &str) -> Option<(i128, i128)> {
     };
     let months = whole(months).filter(|months| *months < 12)?;
     Some((sign * whole(years)?, sign * months))
+}
+
+/// A text without blanks between a sign and its number.
+fn with_near_signs(text: &str) -> Cow<'_, str> {
+    let mut words = text.split_whitespace();
+    if !words.any(|word| matches!(word, "-" | "+")) {
+        return Cow::Borrowed(text);
+    }
+    let mut near = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        near.push_str(word);
+        if !matches!(word, "-" | "+") {
+            near.push(' ');
+        }
+    }
+    Cow::Owned(near)
+}
+
+/// True if a text is no interval since a number in it is too large: minutes, seconds, or months behind years, as the text
+/// of a date may have. PostgreSQL reads the last word first.
+fn has_large_part(text: &str) -> bool {
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
+    let exceeds = |digits: &str, most: i128| is_number(digits) && bounded(digits) > most;
+    for word in text.split_whitespace().rev() {
+        let word = word.trim_start_matches(['-', '+']);
+        if let Some((hours, rest)) = word.split_once(':') {
+            let (minutes, rest) = split(rest, |c| c.is_ascii_digit());
+            let seconds = split(rest.strip_prefix(':').unwrap_or_default(), |c| {
+                c.is_ascii_digit()
+            });
+            if is_number(hours) && (exceeds(minutes, 59) || exceeds(seconds.0, 60)) {
+                return true;
+            }
+        } else if let Some((years, rest)) = word.split_once('-') {
+            let (months, _) = split(rest, |c| c.is_ascii_digit());
+            return is_number(years) && exceeds(months, 11);
+        } else if !is_number(word) {
+            let one = Number {
+                whole: 1,
+                fraction: 0.0,
+            };
+            if !word.eq_ignore_ascii_case("ago") && Sum::default().add(one, word).is_none() {
+                return false;
+            }
+        }
+    }
+    false
 }
 
 /// The parts behind the `P` of ISO 8601: `1Y2M3W4DT5H6M7.8S`.

@@ -188,7 +188,8 @@ pub(crate) fn push_name(
         let error = wrong(format!("argument {number} cannot be null"));
         return Err(error.hint("Object keys should be text."));
     }
-    if matches!(kind, SqlType::Json | SqlType::Jsonb) || kind.element().is_some() {
+    if matches!(kind, SqlType::Json | SqlType::Jsonb | SqlType::Hstore) || kind.element().is_some()
+    {
         let text = "key value must be scalar, not array, composite, or json";
         return Err(wrong(text.into()));
     }

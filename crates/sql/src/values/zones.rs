@@ -180,6 +180,8 @@ pub(crate) enum Zone {
     /// Seconds east of UTC.
     Fixed(i32),
     Place(TimeZone),
+    /// Seconds east of UTC of a zone whose clock changes by the rules of another one, which is UTC without them.
+    Ruled(i32, TimeZone),
     /// An abbreviation of a place: its distance from UTC is that of its last use there.
     Abbreviation(TimeZone, &'static str),
 }
@@ -208,7 +210,8 @@ impl Zone {
         let known = abbreviation(name)
             .map(Zone::Fixed)
             .or_else(|| Zone::of_place(name))
-            .or_else(|| posix(name).map(Zone::Fixed));
+            .or_else(|| posix(name).map(Zone::Fixed))
+            .or_else(|| ruled(name));
         known.ok_or_else(|| {
             SqlError::new(
                 code::INVALID_PARAMETER_VALUE,
@@ -230,7 +233,9 @@ impl Zone {
 
     /// The zone named in a text of a moment: a place, or a distance as in POSIX.
     pub fn of_text(name: &str) -> Option<Zone> {
-        Zone::of_place(name).or_else(|| posix(name).map(Zone::Fixed))
+        Zone::of_place(name)
+            .or_else(|| posix(name).map(Zone::Fixed))
+            .or_else(|| ruled(name))
     }
 
     /// The local time at a moment, both in microseconds since 1970.
@@ -240,6 +245,10 @@ impl Zone {
             Zone::Place(zone) => {
                 let at = Timestamp::from_microsecond(within_rules(moment)).ok()?;
                 zone.to_offset(at).seconds().into()
+            }
+            Zone::Ruled(east, rules) => {
+                let shifted = moment.checked_add(i64::from(*east) * SECOND)?;
+                return Zone::Place(rules.clone()).local(shifted);
             }
             Zone::Abbreviation(zone, name) => {
                 let at = Timestamp::from_microsecond(within_rules(moment)).ok()?;
@@ -260,6 +269,7 @@ impl Zone {
     pub fn abbreviation_at(&self, moment: i64) -> String {
         let east = match self {
             Zone::Fixed(east) => i64::from(*east),
+            Zone::Ruled(..) => self.east_at(moment),
             Zone::Place(zone) | Zone::Abbreviation(zone, _) => {
                 match Timestamp::from_microsecond(within_rules(moment)) {
                     Ok(at) => return zone.to_offset_info(at).abbreviation().to_string(),
@@ -283,6 +293,10 @@ impl Zone {
                     AmbiguousOffset::Fold { after, .. } => after,
                 };
                 offset.seconds().into()
+            }
+            Zone::Ruled(east, rules) => {
+                let shifted = Zone::Place(rules.clone()).moment(local)?;
+                return shifted.checked_sub(i64::from(*east) * SECOND);
             }
             Zone::Abbreviation(zone, name) => {
                 let own = Zone::Place(zone.clone()).moment(local)?;
@@ -311,9 +325,14 @@ fn posix(text: &str) -> Option<i32> {
         Some(quoted) => quoted.split_once('>')?.1,
         None => text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic()),
     };
-    let (is_west, clock) = match rest.strip_prefix('-') {
+    seconds_east(rest)
+}
+
+/// Seconds east of UTC of hours, minutes and seconds to the west.
+fn seconds_east(text: &str) -> Option<i32> {
+    let (is_west, clock) = match text.strip_prefix('-') {
         Some(clock) => (false, clock),
-        None => (true, rest.strip_prefix('+').unwrap_or(rest)),
+        None => (true, text.strip_prefix('+').unwrap_or(text)),
     };
     let mut seconds = 0;
     let mut parts = clock.split(':');
@@ -327,9 +346,49 @@ fn posix(text: &str) -> Option<i32> {
     is_whole.then_some(if is_west { -seconds } else { seconds })
 }
 
+/// A zone in the manner of POSIX whose clock changes: `CET-1CEST,M3.5.0,M10.5.0/3`. Without rules they are those of the
+/// United States, as in PostgreSQL, which takes any name.
+fn ruled(text: &str) -> Option<Zone> {
+    let behind_name = |text: &str| {
+        let length = match text.strip_prefix('<') {
+            Some(quoted) => quoted.find('>')? + 2,
+            None => text.find(|c: char| c.is_ascii_digit() || matches!(c, ',' | '-' | '+'))?,
+        };
+        text.get(length..).map(str::to_string)
+    };
+    let clock_of = |text: &str| {
+        let is_clock = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | ':');
+        text.len() - text.trim_start_matches(is_clock).len()
+    };
+    let rest = behind_name(text)?;
+    let (clock, rest) = rest.split_at(clock_of(&rest));
+    let east = seconds_east(clock)?;
+    if rest.is_empty() || rest.starts_with(',') {
+        return None;
+    }
+    let rest = behind_name(&format!("{rest},"))?;
+    let rest = rest.strip_suffix(',').unwrap_or_default();
+    let (clock, rules) = rest.split_at(clock_of(rest));
+    let ahead = match clock {
+        "" => 3600,
+        clock => seconds_east(clock)? - east,
+    };
+    let rules = if rules.is_empty() {
+        ",M3.2.0,M11.1.0"
+    } else {
+        rules
+    };
+    let sign = if ahead < 0 { "" } else { "-" };
+    let (hours, minutes, seconds) = (ahead.abs() / 3600, ahead.abs() / 60 % 60, ahead.abs() % 60);
+    let zone = format!("AAA0BBB{sign}{hours:02}:{minutes:02}:{seconds:02}{rules}");
+    TimeZone::posix(&zone)
+        .ok()
+        .map(|rules| Zone::Ruled(east, rules))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{CYCLE, LAST, Zone, posix, within_rules};
+    use super::{CYCLE, LAST, Zone, posix, ruled, within_rules};
     use crate::values::arithmetic::DAY;
 
     #[test]
@@ -347,6 +406,33 @@ mod tests {
             ("Nowhere/Else", None),
         ] {
             assert_eq!(posix(text), east, "{text}");
+        }
+    }
+
+    #[test]
+    fn clocks_change_by_rules() {
+        for (text, summer, winter) in [
+            ("CET-1CEST,M3.5.0,M10.5.0/3", 7200, 3600),
+            ("x5y", -14_400, -18_000),
+            ("25 hours", -86_400, -90_000),
+            ("<a>1<b>2", -7200, -3600),
+        ] {
+            let zone = ruled(text).expect(text);
+            assert_eq!(zone.east_at(1_719_800_000_000_000), summer, "{text}");
+            assert_eq!(zone.east_at(1_704_100_000_000_000), winter, "{text}");
+            let local = zone.local(1_719_800_000_000_000).expect("a time");
+            assert_eq!(zone.moment(local), Some(1_719_800_000_000_000), "{text}");
+        }
+        for text in [
+            "",
+            "UTC",
+            "x5,M3.2.0,M11.1.0",
+            "x5y,",
+            "x5y,M99",
+            "x200y",
+            "<x5y",
+        ] {
+            assert!(ruled(text).is_none(), "{text}");
         }
     }
 

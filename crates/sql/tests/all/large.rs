@@ -19,7 +19,7 @@ pub const TABLE: &str = "create table t (id int primary key, a int check (a > -5
     insert into f select n, n, n % 7 from generate_series(1, 40) as s (n)";
 
 /// Statements that change many rows; some of them cannot.
-const LARGE: [&str; 70] = [
+const LARGE: [&str; 78] = [
     "update t set a = a + 1",
     "update t set b = b || '!' where a > 3",
     "update t set b = null, a = a + 100 where id > 20 and a <> 5",
@@ -92,6 +92,14 @@ const LARGE: [&str; 70] = [
     "alter table t add constraint t_ba unique (b, a) deferrable initially deferred",
     "alter table t add constraint t_ad unique (a) deferrable",
     "alter table s add column g int not null generated always as (nullif(v, 3)) stored",
+    "create table made as select id, a, b from t where a > 1",
+    "create table if not exists made as select t.id, v from t join s using (id)",
+    "create table made as select id, 100 / (a - 3) as a from t",
+    "select a, count(*) as n into made from t group by a",
+    "create materialized view seen as select a, count(*) as n from t group by a",
+    "create materialized view seen as select id, v from s; create unique index on seen (id)",
+    "refresh materialized view seen",
+    "insert into s select id + 700, n from (select id, a as n from t) as x; refresh materialized view seen",
 ];
 
 /// Two databases: in one of them large statements run aside.
@@ -158,10 +166,16 @@ pub fn content(database: &Arc<Database>) -> Vec<Vec<String>> {
         "select table_name, column_name, is_nullable from information_schema.columns where table_schema = 'public'
          order by table_name, column_name",
     ];
-    texts
+    let mut content: Vec<_> = texts
         .iter()
         .map(|text| query(&mut session, text).expect(text))
-        .collect()
+        .collect();
+    // Some statements create these.
+    for table in ["made", "seen"] {
+        let text = format!("select * from {table} order by 1, 2");
+        content.push(query(&mut session, &text).unwrap_or_default());
+    }
+    content
 }
 
 fn small(random: &mut Random) -> String {
@@ -399,6 +413,9 @@ fn a_request_and_a_time_limit_end_it_in_every_phase_and_nothing_is_left() {
         ),
         ("create index t_new on t (b)", 0),
         ("alter table f add foreign key (id) references t", 0),
+        ("create table made as select id, a, b from t", 0),
+        ("create table made as select id, a, b from t", 1000),
+        ("create materialized view seen as select a, sum(c) from t group by a", 0),
     ] {
         for phase in 1..40 {
             let both = Both::new();

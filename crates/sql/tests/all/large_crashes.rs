@@ -12,7 +12,7 @@ use sardonyx_storage::crashes::{End, History, Walk};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-const LARGE: [&str; 17] = [
+const LARGE: [&str; 20] = [
     "update t set a = a + 1, b = b || '!', c = c + 100",
     "update t set id = -id where a <> 4",
     "delete from t where a % 3 <> 0",
@@ -30,6 +30,9 @@ const LARGE: [&str; 17] = [
     "alter table t alter column a type bigint using a + 1000",
     "alter table f alter column n type text using 'n' || n",
     "alter table t add column twice int generated always as (a * 2 + id * 100) stored unique",
+    "create table made as select id, a, b from p, t where t.id = p.id and b is not null",
+    "create materialized view seen as select a, v, repeat(b, 2) as b from t join p using (id)",
+    "select id, v * 2 as v into made from p",
 ];
 
 /// Another transaction, which is run between two calls of the statement, and the value that it gives.

@@ -71,6 +71,12 @@ impl Script<'_> {
             let sql = body[..cut.unwrap_or(body.len())].join("\n");
             let expected = cut.map_or(&[][..], |cut| &body[cut + 1..]);
             let (word, rest) = head.split_once(' ').unwrap_or((head, ""));
+            // Lines below would be skipped.
+            let is_alone = body.is_empty() || !matches!(word, "session" | "reopen");
+            assert!(
+                is_alone,
+                "{place}: an empty line is missing behind {head:?}"
+            );
             if word == "session" {
                 current = rest.to_string();
                 continue;

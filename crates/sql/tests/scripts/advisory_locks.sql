@@ -11,6 +11,7 @@ SELECT pg_try_advisory_lock(1, 2), pg_try_advisory_lock_shared(7)
 t|t
 
 session other
+
 query
 SELECT pg_try_advisory_lock(1, 2), pg_try_advisory_lock(2, 1), pg_try_advisory_lock(7), pg_try_advisory_lock_shared(7), pg_advisory_unlock(1, 2)
 ----
@@ -31,26 +32,31 @@ SELECT pg_advisory_unlock(9)
 f
 
 session third
+
 query
 SELECT pg_try_advisory_lock(9), pg_try_advisory_lock(10)
 ----
 f|f
 
 session other
+
 statement ok
 ROLLBACK
 
 session third
+
 query
 SELECT pg_try_advisory_lock(9), pg_try_advisory_lock(10)
 ----
 t|f
 
 session other
+
 statement ok
 SELECT pg_advisory_unlock_all()
 
 session third
+
 query
 SELECT pg_try_advisory_lock(10), pg_try_advisory_lock(7)
 ----

@@ -65,6 +65,23 @@ impl Catalogue {
         taken.map(|((), writes)| writes)
     }
 
+    /// Gives a table another name, and a life that its pages name already. Returns the bytes to write.
+    ///
+    /// # Errors
+    /// [`Catalogue::rename_table`]. The catalogue is then as before.
+    #[inline]
+    pub fn adopt(
+        &mut self,
+        number: u16,
+        name: &str,
+        life: u32,
+    ) -> Result<Vec<Write>, CatalogueError> {
+        let before = self.clone();
+        self.rename_table(number, name)?;
+        self.set_life(usize::from(number), life);
+        Ok(self.changes_since(&before))
+    }
+
     /// Gives a table the extents of another one. It has none of its own.
     fn give_extents(&mut self, from: u16, to: u16) {
         let places: Vec<u32> = self.places_of(from);

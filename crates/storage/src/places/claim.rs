@@ -14,7 +14,7 @@ use crate::log::group::GroupHeader;
 use crate::log::published::DURABLE_FILE;
 use crate::log::segment::{LOG_DIRECTORY, segment_file};
 use crate::manifest::{MANIFEST_FILE, Manifest};
-use crate::remote_log::known::{COPIES_PREFIX, STORE_FILE};
+use crate::remote_log::known::{STORE_FILE, is_of_copies};
 use crate::reserve::RESERVE_FILE;
 use crate::stored::INDEXES_FILE;
 use sardonyx_base::random::system_random;
@@ -202,7 +202,7 @@ pub(crate) fn refuse_others(home: &dyn Disk) -> Result<(), OpenError> {
         OWN_FILES.contains(&plain)
             || name == FORK_NEW_FILE
             || name.starts_with(FORK_PREFIX)
-            || name.starts_with(COPIES_PREFIX)
+            || is_of_copies(name)
     };
     let directories = home.directories()?;
     let other = (directories.into_iter()).find(|name| !OWN_DIRECTORIES.contains(&&**name));

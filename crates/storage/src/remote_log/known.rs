@@ -20,6 +20,20 @@ const NEW_FILE: &str = "STORE.new";
 /// They are kept when a directory begins anew.
 pub const COPIES_PREFIX: &str = "copies-";
 
+/// The set of copies whose newest register is in a file of this name.
+pub fn copies_set_of(name: &str) -> Option<u64> {
+    let set = name.strip_prefix(COPIES_PREFIX)?;
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_set = set.len() == 16 && set.bytes().all(is_digit);
+    is_set.then(|| u64::from_str_radix(set, 16).ok()).flatten()
+}
+
+/// True of such a file, of its next state that is being written, and of the lock of its writers.
+pub fn is_of_copies(name: &str) -> bool {
+    let plain = name.strip_suffix(".new").or(name.strip_suffix(".lock"));
+    copies_set_of(plain.unwrap_or(name)).is_some()
+}
+
 const VERSION: u32 = 1;
 const BYTES_MAX: usize = 4096;
 
@@ -150,6 +164,23 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_sets_have_exact_names() {
+        assert_eq!(copies_set_of("copies-00000000000000ff"), Some(255));
+        for other in [
+            "copies-ff",
+            "copies-00000000000000FF",
+            "copies-00000000000000ff.bak",
+            "copies-+0000000000000ff",
+        ] {
+            assert_eq!(copies_set_of(other), None, "{other}");
+            assert!(!is_of_copies(other), "{other}");
+        }
+        for own in ["", ".new", ".lock"] {
+            assert!(is_of_copies(&format!("copies-00000000000000ff{own}")));
+        }
+    }
 
     #[test]
     fn the_file_reads_back_and_any_other_byte_is_noticed() {

@@ -8,16 +8,20 @@
 //! The content may be of another schema than the table, if a definition is to rewrite the rows. [`Redefined`] has that
 //! schema, from a trial of the definition on the emptied table. The transaction that switches runs the definition again on
 //! the emptied table. So the rows of the content are the only rows that the definition ever meets.
+//!
+//! A definition may also create the table. Then the content has the number that the table is to get, and the table's
+//! catalogue entry is the content's with the table's name ([`Adopting`]).
 
 use super::Transaction;
 use crate::View;
-use crate::made_beside::MadeBeside;
+use crate::made_beside::{Adopting, MadeBeside};
 use crate::table::TableState;
 use crate::undo::{TakenOver, Was};
 use sardonyx_base::error::Error;
 use sardonyx_rows::row::RowWriter;
 use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_rows::{Conflict, ConflictWith, RESERVED, TableError, WriteRows};
+use sardonyx_storage::catalogue::Definition;
 use std::sync::Arc;
 
 /// A table's next content. Dropping this handle abandons the content.
@@ -33,6 +37,8 @@ pub struct Beside {
     schema: Arc<Schema>,
     /// The content's schema, if a definition makes another one.
     next: Option<Arc<Schema>>,
+    /// The catalogue's entry of the table, if a definition creates it.
+    created: Option<Definition>,
     owner: Arc<()>,
 }
 
@@ -40,12 +46,25 @@ pub struct Beside {
 #[derive(Debug)]
 pub struct Redefined {
     table: u16,
-    /// The table's schema before.
-    before: Arc<Schema>,
+    before: Before,
     state: TableState,
 }
 
+/// A table before a definition.
+#[derive(Debug)]
+enum Before {
+    Schema(Arc<Schema>),
+    /// The definition creates it, with this entry of the catalogue.
+    Absent(Definition),
+}
+
 impl Redefined {
+    /// The table's number. A table that the definition creates may get another one.
+    #[inline]
+    pub fn table(&self) -> u16 {
+        self.table
+    }
+
     /// The schema after the definition.
     #[inline]
     pub fn schema(&self) -> &Arc<Schema> {
@@ -101,8 +120,35 @@ impl Transaction<'_> {
     #[doc(hidden)]
     #[inline]
     pub fn begin_redefined(&mut self, redefined: &Redefined) -> Result<Beside, Error> {
-        let begin = |tx: &mut Self| tx.try_begin_beside(redefined.table, Some(redefined));
+        let begin = |tx: &mut Self| match &redefined.before {
+            Before::Schema(_) => tx.try_begin_beside(redefined.table, Some(redefined)),
+            Before::Absent(definition) => tx.try_begin_created(definition, &redefined.state),
+        };
         Ok(self.whole(begin)?)
+    }
+
+    /// Tries a definition that creates a table, and undoes it. `create` returns the table's number.
+    ///
+    /// # Errors
+    /// The definition's error. Nothing has changed in any case.
+    #[doc(hidden)]
+    #[inline]
+    pub fn try_create<E: From<Error>>(
+        &mut self,
+        create: impl FnOnce(&mut Self) -> Result<u16, E>,
+    ) -> Result<Redefined, E> {
+        let savepoint = self.savepoint();
+        let tried = create(self).and_then(|table| {
+            let state = self.described_empty(table).map_err(Error::from)?;
+            let definition = self.space.catalogue.definitions[usize::from(table)].clone();
+            Ok(Redefined {
+                table,
+                before: Before::Absent(definition),
+                state,
+            })
+        });
+        self.roll_back_to(savepoint);
+        tried
     }
 
     /// Tries a definition on a table without its rows, and undoes it. Returns how it leaves the table.
@@ -123,7 +169,7 @@ impl Transaction<'_> {
         self.roll_back_to(savepoint);
         Ok(Redefined {
             table,
-            before,
+            before: Before::Schema(before),
             state: state?,
         })
     }
@@ -145,11 +191,7 @@ impl Transaction<'_> {
     /// A state without pages that is described as a table is.
     #[inline]
     fn described_empty(&self, table: u16) -> Result<TableState, TableError> {
-        let of = self.row_state(table)?;
-        let definition = &self.space.catalogue.definitions[usize::from(table)];
-        let state = TableState::new(definition, self.space.hash)?;
-        let state = state.ok_or(TableError::UnknownHandle { number: table })?;
-        Ok(state.described_as(of))
+        self.described_by(table, self.row_state(table)?)
     }
 
     #[inline]
@@ -159,7 +201,9 @@ impl Transaction<'_> {
         redefined: Option<&Redefined>,
     ) -> Result<Beside, TableError> {
         let state = self.row_state(table)?;
-        if redefined.is_some_and(|redefined| !Arc::ptr_eq(&redefined.before, &state.schema)) {
+        if let Some(redefined) = redefined
+            && !matches!(&redefined.before, Before::Schema(before) if Arc::ptr_eq(before, &state.schema))
+        {
             return Err(self.beside_conflict(table));
         }
         if state.feed.is_some() {
@@ -178,6 +222,78 @@ impl Transaction<'_> {
         let mut definition = self.space.catalogue.definitions[usize::from(table)].clone();
         definition.name = name;
         let number = self.declare(definition)?;
+        let schema = Arc::clone(&self.state(table).schema);
+        let state = match redefined {
+            None => self.described_empty(table)?,
+            Some(redefined) => self.described_by(table, &redefined.state)?,
+        };
+        let (life, owner) = self.give_content(number, table, state)?;
+        Ok(Beside {
+            table,
+            number,
+            lives: [life_before, life],
+            schema,
+            next: redefined.map(|redefined| Arc::clone(redefined.schema())),
+            created: None,
+            owner,
+        })
+    }
+
+    /// Begins the content of a table to be created.
+    #[inline]
+    fn try_begin_created(
+        &mut self,
+        created: &Definition,
+        state: &TableState,
+    ) -> Result<Beside, TableError> {
+        let number = loop {
+            let number = self.space.catalogue.next_number();
+            // The declaration has the error of a number that is too large.
+            let number = u16::try_from(number).unwrap_or(u16::MAX);
+            match self.next_content(number) {
+                None => break number,
+                Some(left) if self.is_being_made(left) => return Err(self.beside_conflict(left)),
+                Some(left) => self.drop_numbered(left)?,
+            }
+        };
+        let mut definition = created.clone();
+        definition.name = name_of(number);
+        let declared = self.declare(definition)?;
+        if declared != number {
+            return Err(self.beside_conflict(declared));
+        }
+        let empty = TableState::new(created, self.space.hash)?;
+        let empty = empty.ok_or(TableError::UnknownHandle { number })?;
+        let (life, owner) = self.give_content(number, number, empty.described_as(state))?;
+        Ok(Beside {
+            table: number,
+            number,
+            lives: [life, life],
+            schema: Arc::clone(&self.state(number).schema),
+            next: Some(Arc::clone(&state.schema)),
+            created: Some(created.clone()),
+            owner,
+        })
+    }
+
+    /// An empty state of a table, described as another one.
+    #[inline]
+    fn described_by(&self, table: u16, by: &TableState) -> Result<TableState, TableError> {
+        let definition = &self.space.catalogue.definitions[usize::from(table)];
+        let state = TableState::new(definition, self.space.hash)?;
+        let state = state.ok_or(TableError::UnknownHandle { number: table })?;
+        Ok(state.described_as(by))
+    }
+
+    /// The rows under a number are from now on the content of a table, which may be the same. Returns the life that the
+    /// content's pages name, and the owner.
+    #[inline]
+    fn give_content(
+        &mut self,
+        number: u16,
+        table: u16,
+        state: TableState,
+    ) -> Result<(u32, Arc<()>), TableError> {
         let catalogue = self.space.catalogue.clone();
         let (life, writes) = self.space.catalogue.give_life()?;
         let made = self.state(number);
@@ -185,17 +301,7 @@ impl Transaction<'_> {
         self.note(number, Was::Named { name, fingerprint }, catalogue);
         self.write_catalogue(&writes);
         let owner = Arc::new(());
-        let schema = Arc::clone(&self.state(table).schema);
-        let mut state = match redefined {
-            None => self.described_empty(table)?,
-            Some(redefined) => {
-                let definition = &self.space.catalogue.definitions[usize::from(table)];
-                let state = TableState::new(definition, self.space.hash)?;
-                let state = state.ok_or(TableError::UnknownHandle { number: table })?;
-                state.described_as(&redefined.state)
-            }
-        }
-        .in_life(life);
+        let mut state = state.in_life(life);
         let own = Arc::clone(&state.schema);
         if !own.foreign_keys.is_empty() {
             let mut own = (*own).clone();
@@ -214,14 +320,7 @@ impl Transaction<'_> {
         if let Some(place) = self.space.tables.get_mut(number) {
             *place = Some(state);
         }
-        Ok(Beside {
-            table,
-            number,
-            lives: [life_before, life],
-            schema,
-            next: redefined.map(|redefined| Arc::clone(redefined.schema())),
-            owner,
-        })
+        Ok((life, owner))
     }
 
     /// Inserts a row into a table's next content.
@@ -288,6 +387,9 @@ impl Transaction<'_> {
         define: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
         self.check_beside(&beside).map_err(Error::from)?;
+        if let Some(definition) = &beside.created {
+            return self.create_adopting(definition.clone(), &beside, define);
+        }
         let table = beside.table;
         let done = self.redefine_empty(table, define)?;
         let now = self.row_state(table).map_err(Error::from)?;
@@ -297,6 +399,56 @@ impl Transaction<'_> {
         }
         self.switch(beside, schema)?;
         Ok(done)
+    }
+
+    /// Runs a definition that creates the table of a content.
+    #[inline]
+    fn create_adopting<T, E: From<Error>>(
+        &mut self,
+        definition: Definition,
+        beside: &Beside,
+        define: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.space.adopting = Some(Adopting {
+            definition,
+            number: beside.number,
+            life: beside.lives[1],
+            owner: Arc::downgrade(&beside.owner),
+        });
+        let done = define(self);
+        let is_left = self.space.adopting.take().is_some();
+        let done = done?;
+        let now = self.row_state(beside.number).map_err(Error::from)?;
+        if is_left || now.feed.is_some() || beside.next.as_deref() != Some(&*now.schema) {
+            return Err(Error::from(self.beside_conflict(beside.number)).into());
+        }
+        Ok(done)
+    }
+
+    /// The number of a table that is being created, if a content is to be its rows. The content gets the table's name.
+    ///
+    /// # Errors
+    /// [`TableError::Limit`]; nothing has changed then.
+    pub(super) fn adopt(&mut self, definition: &Definition) -> Result<Option<u16>, TableError> {
+        let adopting = self.space.adopting.as_ref();
+        let Some(of) = adopting.filter(|adopting| adopting.is_of(definition)) else {
+            return Ok(None);
+        };
+        let (number, life) = (of.number, of.life);
+        let mut catalogue = self.space.catalogue.clone();
+        let writes = catalogue.adopt(number, &definition.name, life)?;
+        self.check_room_for(&writes)?;
+        let state = self.space.tables.state_mut(number);
+        let state = state.ok_or(TableError::UnknownHandle { number })?;
+        let was = match state.beside.take() {
+            Some(made) => Was::Adopted(made),
+            None => return Err(TableError::UnknownHandle { number }),
+        };
+        let before = std::mem::replace(&mut self.space.catalogue, catalogue);
+        self.note(number, was, before);
+        self.write_catalogue(&writes);
+        self.space.adopting = None;
+        Ok(Some(number))
     }
 
     /// A content becomes that of its table, which has this schema.

@@ -52,6 +52,9 @@ impl Transaction<'_> {
             return Ok(number);
         }
         definition.check()?;
+        if let Some(number) = self.adopt(&definition)? {
+            return Ok(number);
+        }
         let state = TableState::new(&definition, self.space.hash)?;
         let mut catalogue = self.space.catalogue.clone();
         let (number, writes) = catalogue.declare(definition)?;

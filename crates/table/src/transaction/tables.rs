@@ -189,7 +189,11 @@ impl Transaction<'_> {
             match replaced.was {
                 Was::State(Some(mut state)) => state.release(indexes, leaving),
                 Was::TakenOver(mut was) => was.state.release(indexes, leaving),
-                Was::State(None) | Was::Named { .. } | Was::Smaller | Was::Absent => {}
+                Was::State(None)
+                | Was::Named { .. }
+                | Was::Smaller
+                | Was::Adopted(_)
+                | Was::Absent => {}
             }
         }
     }

@@ -325,6 +325,83 @@ fn a_content_of_another_schema_is_taken_over_with_its_definition_or_not_at_all()
     }
 }
 
+const MADE: &str = "made";
+
+fn create(tx: &mut Transaction<'_>) -> Result<u16, Error> {
+    tx.create_table(MADE, schema(true))
+}
+
+#[test]
+fn a_content_is_the_table_that_a_definition_creates_or_nothing() {
+    let (mut world, table, before) = stock(true);
+    let next = next_of(&before);
+    let begin = |world: &mut World| {
+        world.commit(|tx| {
+            let redefined = tx.try_create(create).expect("tried");
+            tx.begin_redefined(&redefined).expect("begun")
+        })
+    };
+    let put = |world: &mut World, beside: &Beside| {
+        for (id, (amount, name)) in &next {
+            world.commit(|tx| {
+                tx.insert_beside(beside, row(*id, *amount, name))
+                    .expect("inserted")
+            });
+        }
+    };
+    let is_absent = |space: &TableSpace| {
+        check(space, table, &before);
+        assert!(space.view().definitions().named(MADE).is_none());
+    };
+    // It fails, is undone, or creates another table: there is no such table then.
+    for way in 0..3 {
+        let beside = begin(&mut world);
+        // Others take the numbers that were free meanwhile.
+        world.commit(|tx| {
+            let other = tx.create_table(&format!("other{way}"), schema(false));
+            insert(tx, other.expect("created"), 1, 1, "another's");
+        });
+        put(&mut world, &beside);
+        is_absent(&world.space);
+        is_absent(&after_crash(&world));
+        let number = beside.table();
+        let mut tx = world.space.begin(&mut world.log);
+        let taken = tx.take_over_redefined(beside, |tx| match way {
+            0 => create(tx),
+            1 => create(tx).and(Err(Error::Refused("it fails".into()))),
+            _ => tx.create_table("less", schema(true)),
+        });
+        assert_eq!(taken.is_ok(), way == 0);
+        tx.abort();
+        is_absent(&world.space);
+        // The abandoned content goes, and its number is free.
+        world.commit(|tx| tx.forget_beside(number).expect("dropped"));
+        assert!(!world.space.view().has_next_contents());
+        world.reopen(1);
+        is_absent(&world.space);
+    }
+    let beside = begin(&mut world);
+    put(&mut world, &beside);
+    let number = world.commit(|tx| {
+        let taken = tx.take_over_redefined(beside, create);
+        taken.expect("taken over")
+    });
+    check(&world.space, number, &next);
+    check(&after_crash(&world), number, &next);
+    world.reopen(2);
+    check(&world.space, number, &next);
+    check(&world.space, table, &before);
+    assert!(!world.space.view().has_next_contents());
+    // It is a table as others are.
+    world.commit(|tx| {
+        insert(tx, number, -7, 3, "one more");
+        tx.truncate(MADE).expect("emptied");
+        insert(tx, number, -8, 3, "the only one");
+    });
+    let only = Content::from([(-8, (3, "the only one".into()))]);
+    check(&after_crash(&world), number, &only);
+}
+
 #[test]
 fn a_table_that_is_defined_anew_meanwhile_keeps_that() {
     let (mut world, table, before) = stock(true);

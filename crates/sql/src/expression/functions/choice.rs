@@ -24,6 +24,16 @@ pub(in crate::expression) fn resolve(
     arguments: Vec<Typed>,
 ) -> Result<Typed, SqlError> {
     let kinds: Vec<SqlType> = arguments.iter().map(Typed::kind).collect();
+    // The name of a type called with a literal is a cast.
+    if kinds == [SqlType::Unknown]
+        && let Some(cast) = cast_call(compiler, name, arguments.clone())?
+    {
+        return Ok(cast);
+    }
+    // Addresses of network cards, which are not supported, have this function, too.
+    if name == "trunc" && kinds == [SqlType::Unknown] {
+        return Err(not_unique(name, &kinds));
+    }
     match chosen(named(name), &kinds)[..] {
         [function] => called(compiler, function, arguments),
         [] => cast_call(compiler, name, arguments)?.ok_or_else(|| unknown(name, &kinds)),
@@ -245,17 +255,14 @@ fn called(
                 // Functions of one range are of multiranges, too.
                 let kind = range.ok_or_else(|| match kinds.len() {
                     1 => not_unique(of.name, &kinds),
-                    _ => SqlError::new(
-                        code::DATATYPE_MISMATCH,
-                        "could not determine polymorphic type because input has type unknown",
-                    ),
+                    _ => without_type(),
                 })?;
                 let part = compiler.coerce(typed, TypeSpec::plain(kind), Coercion::Implicit);
                 parts.extend([element_number(kind), part.map_err(unlike)?]);
             }
             Kind::Bound => {
                 let kind = range.and_then(SqlType::bound);
-                let kind = kind.ok_or_else(|| not_unique(of.name, &kinds))?;
+                let kind = kind.ok_or_else(without_type)?;
                 // As in PostgreSQL, only this type is taken, no narrower one.
                 if ![kind, SqlType::Unknown].contains(&typed.kind()) {
                     return Err(wrong());
@@ -268,10 +275,7 @@ fn called(
                 return Err(not_unique(of.name, &kinds));
             }
             Kind::Array | Kind::Element if typed.kind() == SqlType::Unknown => {
-                return Err(SqlError::new(
-                    code::DATATYPE_MISMATCH,
-                    "could not determine polymorphic type because input has type unknown",
-                ));
+                return Err(without_type());
             }
             Kind::Element => parts.extend([element_number(typed.kind()), padded(typed)]),
             Kind::Array => {
@@ -361,9 +365,11 @@ fn with_element(
     arguments: Vec<Typed>,
 ) -> Option<Result<Typed, SqlError>> {
     let [array, value]: [Typed; 2] = arguments.try_into().ok()?;
-    let element = match array.kind() {
-        SqlType::Unknown if value.kind() != SqlType::Unknown => value.kind(),
-        kind => kind.element()?,
+    let element = match (array.kind(), value.kind()) {
+        // Literals alone are texts.
+        (SqlType::Unknown, SqlType::Unknown) => SqlType::Text,
+        (SqlType::Unknown, kind) => kind,
+        (kind, _) => kind.element()?,
     };
     let kind = match value.kind() {
         kind if can_cast(kind, element, Coercion::Implicit) => element,
@@ -392,6 +398,10 @@ fn of_two_arrays(
 ) -> Option<Result<Typed, SqlError>> {
     let [left, right]: [Typed; 2] = arguments.try_into().ok()?;
     let kind = match (left.kind(), right.kind()) {
+        (SqlType::Unknown, SqlType::Unknown) => match function.0.result {
+            Kind::Of(_) => return Some(Err(without_type())),
+            _ => SqlType::TextArray,
+        },
         (SqlType::Unknown, known) | (known, SqlType::Unknown) => known,
         (a, b) => {
             let (one, other) = (a.element()?, b.element()?);
@@ -449,7 +459,7 @@ fn cast_call(
     else {
         return Ok(None);
     };
-    if !kind.is_storable() || !can_cast(argument.kind(), kind, Coercion::Explicit) {
+    if !can_cast(argument.kind(), kind, Coercion::Explicit) {
         return Ok(None);
     }
     let spec = TypeSpec::plain(kind);
@@ -468,6 +478,14 @@ fn not_unique(name: &str, kinds: &[SqlType]) -> SqlError {
     let error = SqlError::new("42725", text);
     error.hint(
         "Could not choose a best candidate function. You might need to add explicit type casts.",
+    )
+}
+
+#[cold]
+fn without_type() -> SqlError {
+    SqlError::new(
+        code::DATATYPE_MISMATCH,
+        "could not determine polymorphic type because input has type unknown",
     )
 }
 

@@ -189,7 +189,7 @@ fn overlay_bytes(a: Arguments<'_>, count: Option<i64>) -> Answer {
             "negative substring length not allowed",
         ));
     }
-    let end = from.saturating_add(count.unwrap_or(by.len() as i64));
+    let end = end(from, count.unwrap_or(by.len() as i64))?;
     let before = of.get(..place(from)).unwrap_or(of);
     let behind = of.get(place(end)..).unwrap_or_default();
     check_length(
@@ -210,7 +210,7 @@ fn overlay(a: Arguments<'_>, count: Option<i64>) -> Answer {
         ));
     }
     let count = count.unwrap_or(by.chars().count() as i64);
-    let end = from.saturating_add(count);
+    let end = end(from, count)?;
     let before: String = of.chars().take(place(from)).collect();
     let behind: String = of.chars().skip(place(end)).collect();
     let bytes = before
@@ -219,6 +219,12 @@ fn overlay(a: Arguments<'_>, count: Option<i64>) -> Answer {
         .saturating_add(behind.len());
     check_length(bytes)?;
     text(before + by + &behind)
+}
+
+/// The place behind a part.
+fn end(from: i64, count: i64) -> Result<i64, SqlError> {
+    let end = i32::try_from(from.saturating_add(count)).map(i64::from);
+    end.map_err(|_| SqlError::new(code::OUT_OF_RANGE, "integer out of range"))
 }
 
 /// The number of characters before a place, which is counted from 1.

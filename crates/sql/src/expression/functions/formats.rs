@@ -19,10 +19,13 @@ pub(super) static TABLE: &[Definition] = functions! {
     quote_nullable(ANY) -> TEXT, |a, _| text(shown(a).map_or_else(|| "NULL".into(), |text| literal(&text))), "as a literal of SQL, `NULL` of a null", on_null;
 };
 
-/// The first value with a type's number before it, as a text.
+/// The first value with a type's number before it, cast to a text.
 fn shown(a: Arguments<'_>) -> Option<String> {
-    let (kind, value) = a.typed(0).next()?;
-    text_of(kind, value)
+    match a.typed(0).next()? {
+        (_, ValueRef::Bool(value)) => Some(value.to_string()),
+        (SqlType::Char, ValueRef::Text(text)) => Some(text.trim_end_matches(' ').to_string()),
+        (kind, value) => text_of(kind, value),
+    }
 }
 
 /// A text as a literal of SQL.

@@ -88,6 +88,9 @@ fn moved(a: Arguments<'_>, kind: SqlType, back: bool) -> Answer {
 }
 
 fn zoned(a: Arguments<'_>, is_east: bool) -> Answer {
+    if is_infinite(a.value(1)) {
+        return Ok(a.value(1).to_value());
+    }
     let by = of(a, 0);
     if by.months != 0 || by.days != 0 {
         return Err(SqlError::new(
@@ -95,6 +98,11 @@ fn zoned(a: Arguments<'_>, is_east: bool) -> Answer {
             format!("interval time zone \"{by}\" must not include months or days"),
         ));
     }
+    // A zone is of whole seconds.
+    let by = Interval {
+        micros: by.micros / 1_000_000 * 1_000_000,
+        ..by
+    };
     let by = if is_east { by } else { by.negated()? };
     shift(a.value(1), &by, SqlType::Timestamp)
 }
@@ -111,7 +119,11 @@ fn difference(a: Arguments<'_>) -> Answer {
     };
     let between = micros(a.value(0)) - micros(a.value(1));
     let interval = Interval::of_parts(0, 0, between)?;
-    interval.with_days_of_time().map(Interval::value)
+    match a.value(0) {
+        // Midnight at a day's end is 24 hours from that at its beginning, and no day.
+        ValueRef::Time(_) => Ok(interval.value()),
+        _ => interval.with_days_of_time().map(Interval::value),
+    }
 }
 
 fn age_now(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
@@ -175,7 +187,8 @@ fn age(to: ValueRef<'_>, from: ValueRef<'_>) -> Answer {
 }
 
 fn made(a: Arguments<'_>) -> Answer {
-    let part = |at| i128::from(a.int(at));
+    // The parts are whole numbers of 32 bits, which wrap around, as PostgreSQL's do.
+    let part = |at| a.int(at) as i32;
     let seconds = match a.value(6) {
         ValueRef::Null => 0.0,
         seconds => float_of(seconds) * 1e6,
@@ -183,10 +196,14 @@ fn made(a: Arguments<'_>) -> Answer {
     if !seconds.is_finite() {
         return Err(out_of_range());
     }
-    let minutes = part(4) * 60 + part(5);
-    let micros = minutes * 60_000_000 + seconds.round_ties_even() as i128;
-    let made = Interval::of_parts(part(0) * 12 + part(1), part(2) * 7 + part(3), micros);
-    made.map(Interval::value)
+    let minutes = i64::from(part(4)) * 60 + i64::from(part(5));
+    let micros = minutes.wrapping_mul(60_000_000);
+    Ok(Interval {
+        months: part(0).wrapping_mul(12).wrapping_add(part(1)),
+        days: part(2).wrapping_mul(7).wrapping_add(part(3)),
+        micros: micros.wrapping_add(seconds.round_ties_even() as i64),
+    }
+    .value())
 }
 
 fn extract(a: Arguments<'_>) -> Answer {

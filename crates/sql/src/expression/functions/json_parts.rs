@@ -3,7 +3,7 @@
 use super::definition::*;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
-use crate::values::arrays::{elements, written};
+use crate::values::arrays::{Array, elements, written};
 use crate::values::json::check_escapes;
 use crate::values::json_tree::{Json, Level, level, place, plain, wrong};
 use sardonyx::schema::Value;
@@ -28,7 +28,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     jsonb_contains(JSONB, JSONB) -> BOOL, |a, with| contains(json(a, 0)?, json(a, 1)?, with), "`jsonb @> jsonb`: true if the first contains the second";
     jsonb_delete(JSONB, INT4) -> JSONB, |a, _| without_element(a), "`jsonb - number`: without an element of an array";
     jsonb_delete(JSONB, TEXT) -> JSONB, |a, _| without_names(a, &[a.text(1).to_string()]), "`jsonb - name`: without a field, or the elements that are a text";
-    jsonb_delete(JSONB, TEXTS) -> JSONB, |a, _| without_names(a, &texts(a, 1)), "`jsonb - names`: without fields, or the elements that are one of these texts";
+    jsonb_delete(JSONB, TEXTS) -> JSONB, |a, _| { check_path(a, 1)?; without_names(a, &texts(a, 1)) }, "`jsonb - names`: without fields, or the elements that are one of these texts";
     jsonb_delete_path(JSONB, TEXTS) -> JSONB, |a, _| without_path(a), "`jsonb #- path`: without the part at a path";
     jsonb_exists(JSONB, TEXT) -> BOOL, |a, _| Ok(Value::Bool(json(a, 0)?.has_name(a.text(1)))), "`jsonb ? name`: true if it has the name, or the text as an element";
     jsonb_exists_all(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool({ let json = json(a, 0)?; texts(a, 1).iter().all(|name| json.has_name(name)) })), "`jsonb ?& names`: true if it has all of them";
@@ -74,19 +74,26 @@ fn json(a: Arguments<'_>, at: usize) -> Result<Json, SqlError> {
     Json::known(a.text(at))
 }
 
-/// The steps of a path.
+/// Refuses a path that is an array of arrays.
 ///
 /// # Errors
-/// `22004` if one is null.
-fn steps(a: Arguments<'_>, at: usize) -> Result<Vec<String>, SqlError> {
-    let steps = elements(a.text(at)).into_iter().enumerate();
-    let steps = steps.map(|(at, step)| {
-        step.ok_or_else(|| {
-            let text = format!("path element at position {} is null", at + 1);
-            SqlError::new(code::NULL_NOT_ALLOWED, text)
-        })
-    });
-    steps.collect()
+/// `2202E` if it is one.
+fn check_path(a: Arguments<'_>, at: usize) -> Result<(), SqlError> {
+    match Array::known(a.text(at)).bounds.len() {
+        0 | 1 => Ok(()),
+        _ => Err(SqlError::new("2202E", "wrong number of array subscripts")),
+    }
+}
+
+/// A step of a path, by its position from 1.
+///
+/// # Errors
+/// `22004` if it is null: only steps that are reached are read.
+fn given(step: &Option<String>, position: usize) -> Result<&String, SqlError> {
+    step.as_ref().ok_or_else(|| {
+        let text = format!("path element at position {position} is null");
+        SqlError::new(code::NULL_NOT_ALLOWED, text)
+    })
 }
 
 /// The texts of an array that are not null.
@@ -149,9 +156,23 @@ fn element_or_scalar(a: Arguments<'_>) -> Result<Option<String>, SqlError> {
 
 fn at_path(a: Arguments<'_>) -> Result<Option<String>, SqlError> {
     check_escapes(a.text(0))?;
-    let mut steps = elements(a.text(1)).into_iter();
-    let whole = a.text(0).to_string();
-    Ok(steps.try_fold(whole, |part, name| step(&part, &name?)))
+    let steps: Option<Vec<String>> = elements(a.text(1)).into_iter().collect();
+    Ok(steps.and_then(|steps| along(a.text(0), &steps)))
+}
+
+/// The part at a path. Of fields with one name the last is taken that has the rest of the path.
+fn along(text: &str, path: &[String]) -> Option<String> {
+    let Some((name, behind)) = path.split_first() else {
+        return Some(text.to_string());
+    };
+    match level(text) {
+        Level::Object(fields) => {
+            let fields = fields.iter().rev().filter(|(known, _)| known == name);
+            let mut parts = fields.map(|(_, value)| along(value.get(), behind));
+            parts.find_map(|part| part)
+        }
+        _ => along(&step(text, name)?, behind),
+    }
 }
 
 fn items<'t>(
@@ -270,9 +291,13 @@ fn number(step: &str, position: usize) -> Result<i64, SqlError> {
 }
 
 /// The object or array that has the last step of a path; none if it is absent.
-fn holder<'j>(json: &'j mut Json, path: &[String]) -> Result<Option<&'j mut Json>, SqlError> {
+fn holder<'j>(
+    json: &'j mut Json,
+    path: &[Option<String>],
+) -> Result<Option<&'j mut Json>, SqlError> {
     let mut part = json;
     for (at, step) in path.iter().enumerate() {
+        let step = given(step, at + 1)?;
         if let Json::Array(_) = part {
             number(step, at + 1)?;
         }
@@ -284,18 +309,34 @@ fn holder<'j>(json: &'j mut Json, path: &[String]) -> Result<Option<&'j mut Json
     Ok(Some(part))
 }
 
+/// True for an object or an array without parts.
+fn is_empty(json: &Json) -> bool {
+    match json {
+        Json::Array(items) => items.is_empty(),
+        Json::Object(fields) => fields.is_empty(),
+        _ => false,
+    }
+}
+
 fn without_path(a: Arguments<'_>) -> Answer {
+    check_path(a, 1)?;
     let mut json = json(a, 0)?;
     if !matches!(json, Json::Array(_) | Json::Object(_)) {
         return Err(wrong("cannot delete path in scalar"));
     }
     // Of what has no parts no path is read.
-    if matches!(&json, Json::Array(items) if items.is_empty()) {
+    if is_empty(&json) {
         return json.value();
     }
-    let path = steps(a, 1)?;
+    let path = elements(a.text(1));
     if let Some((last, before)) = path.split_last() {
-        match holder(&mut json, before)? {
+        let found = holder(&mut json, before)?;
+        let last = if found.is_some() {
+            given(last, path.len())?
+        } else {
+            ""
+        };
+        match found {
             Some(Json::Object(fields)) => fields.retain(|(name, _)| name != last),
             Some(Json::Array(items)) => {
                 if let Some(at) = place(items.len(), number(last, path.len())?) {
@@ -309,19 +350,29 @@ fn without_path(a: Arguments<'_>) -> Answer {
 }
 
 fn with_path(a: Arguments<'_>, adds: bool) -> Answer {
+    check_path(a, 1)?;
     let mut whole = json(a, 0)?;
     if !matches!(whole, Json::Array(_) | Json::Object(_)) {
         return Err(wrong("cannot set path in scalar"));
     }
-    let (path, new) = (steps(a, 1)?, json(a, 2)?);
+    if !adds && is_empty(&whole) {
+        return whole.value();
+    }
+    let (path, new) = (elements(a.text(1)), json(a, 2)?);
     if let Some((last, before)) = path.split_last() {
-        match holder(&mut whole, before)? {
+        let found = holder(&mut whole, before)?;
+        let last = if found.is_some() {
+            given(last, path.len())?
+        } else {
+            ""
+        };
+        match found {
             Some(Json::Object(fields)) => {
                 let there = fields.iter_mut().find(|(name, _)| name == last);
                 match there {
                     Some((_, value)) => *value = new,
                     None if adds => {
-                        fields.push((last.clone(), new));
+                        fields.push((last.to_string(), new));
                         let all = std::mem::take(fields);
                         if let Json::Object(sorted) = Json::object(all.into_iter()) {
                             *fields = sorted;

@@ -48,6 +48,7 @@ pub(super) use searches::VECTOR_KEY;
 pub(crate) use session::NEXT;
 pub(super) use texts::{
     COLLATION_KEY, COLLATION_ORDER, LOWER, MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED, UPPER,
+    WITH_ALL_DIGITS,
 };
 pub(super) use times::PRESENT;
 

@@ -19,7 +19,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     inet_same_family(INET, INET) -> BOOL, |a, _| Ok(Value::Bool(of(a, 0)?.is_six() == of(a, 1)?.is_six())), "are both of one version?";
     inetand(INET, INET) -> INET, |a, _| joined(a, "AND", |one, other| one & other), "`inet & inet`";
     inetmi(INET, INET) -> INT8, |a, _| difference(of(a, 0)?, of(a, 1)?), "`inet - inet`";
-    inetmi_int8(INET, INT8) -> INET, |a, _| moved(of(a, 0)?, -i128::from(a.int(1))), "`inet - bigint`";
+    inetmi_int8(INET, INT8) -> INET, |a, _| moved(of(a, 0)?, a.int(1).wrapping_neg().into()), "`inet - bigint`";
     inetnot(INET) -> INET, |a, _| with(of(a, 0)?, |one| !one.address()), "`~ inet`";
     inetor(INET, INET) -> INET, |a, _| joined(a, "OR", |one, other| one | other), "`inet \\| inet`";
     inetpl(INET, INT8) -> INET, |a, _| moved(of(a, 0)?, a.int(1).into()), "`inet + bigint`";

@@ -93,6 +93,15 @@ pub(crate) static COLLATION_KEY: Definition = Definition::new(
     "",
 );
 
+/// A number with all digits behind its point.
+pub(crate) static WITH_ALL_DIGITS: Definition = Definition::new(
+    "numeric_out",
+    &[NUMERIC],
+    TEXT,
+    |a, _| text(a.value(0).to_string()),
+    "",
+);
+
 /// A `character(n)` with its blanks.
 pub(crate) static PADDED: Definition = Definition::new(
     "bpchar",

@@ -5,7 +5,7 @@ use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::text::datetime::read_at;
 use crate::types::SqlType;
-use crate::values::arithmetic::{Arithmetic, DAY, calculate, float_of};
+use crate::values::arithmetic::{Arithmetic, DAY, calculate, float_of, shift, shift_in};
 use crate::values::infinity::{finite, is_infinite};
 use crate::values::intervals::Interval;
 use crate::values::time_units::{self, Unit, not_cut_to, not_of};
@@ -39,6 +39,15 @@ pub(super) static TABLE: &[Definition] = functions! {
     overlaps(TIME, TIME, TIME, TIME) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
     overlaps(TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
     overlaps(TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
+    overlaps(TIME, INTERVAL, TIME, TIME) -> BOOL, overlap_of_spans, "`(begin, end) OVERLAPS (begin, end)`, where an interval is the time from begin to end", on_null;
+    overlaps(TIME, INTERVAL, TIME, INTERVAL) -> BOOL, overlap_of_spans, "`(begin, end) OVERLAPS (begin, end)`, where an interval is the time from begin to end", on_null;
+    overlaps(TIME, TIME, TIME, INTERVAL) -> BOOL, overlap_of_spans, "`(begin, end) OVERLAPS (begin, end)`, where an interval is the time from begin to end", on_null;
+    overlaps(TIMESTAMP, INTERVAL, TIMESTAMP, TIMESTAMP) -> BOOL, overlap_of_spans, "`(begin, end) OVERLAPS (begin, end)`, where an interval is the time from begin to end", on_null;
+    overlaps(TIMESTAMP, INTERVAL, TIMESTAMP, INTERVAL) -> BOOL, overlap_of_spans, "`(begin, end) OVERLAPS (begin, end)`, where an interval is the time from begin to end", on_null;
+    overlaps(TIMESTAMP, TIMESTAMP, TIMESTAMP, INTERVAL) -> BOOL, overlap_of_spans, "`(begin, end) OVERLAPS (begin, end)`, where an interval is the time from begin to end", on_null;
+    overlaps(TIMESTAMPTZ, INTERVAL, TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL, overlap_of_spans, "`(begin, end) OVERLAPS (begin, end)`, where an interval is the time from begin to end", on_null, stable;
+    overlaps(TIMESTAMPTZ, INTERVAL, TIMESTAMPTZ, INTERVAL) -> BOOL, overlap_of_spans, "`(begin, end) OVERLAPS (begin, end)`, where an interval is the time from begin to end", on_null, stable;
+    overlaps(TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ, INTERVAL) -> BOOL, overlap_of_spans, "`(begin, end) OVERLAPS (begin, end)`, where an interval is the time from begin to end", on_null, stable;
     statement_timestamp() -> TIMESTAMPTZ, statement_timestamp, "when the statement began", stable;
     to_timestamp(FLOAT8) -> TIMESTAMPTZ, |a, _| to_timestamp(float_of(a.value(0))), "of seconds since 1970";
     transaction_timestamp() -> TIMESTAMPTZ, now, "when the transaction began", stable;
@@ -177,8 +186,29 @@ pub(crate) static PRESENT: Definition = Definition::new(
 /// True if two spans of time share a moment, without their ends, unless an end is also a beginning. Null if an end that
 /// decides is null.
 fn overlap(a: Arguments<'_>) -> Value {
-    let moment = |at| match a.value(at) {
-        ValueRef::Time(moment) | ValueRef::Timestamp(moment) => Some(moment),
+    overlap_of([a.value(0), a.value(1), a.value(2), a.value(3)])
+}
+
+/// The same where an end, or both, is an interval behind its beginning.
+fn overlap_of_spans(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let end = |at: usize| match (a.value(at - 1), a.value(at)) {
+        (ValueRef::Null, ValueRef::Text(_)) => Ok(Value::Null),
+        (ValueRef::Time(begin), ValueRef::Text(span)) => {
+            shift(ValueRef::Time(begin), &Interval::known(span), SqlType::Time)
+        }
+        (begin, ValueRef::Text(span)) => {
+            shift_in(begin, &Interval::known(span), with.context.zone())
+        }
+        (_, end) => Ok(end.to_value()),
+    };
+    let (one, other) = (end(1)?, end(3)?);
+    let ends = [a.value(0), one.as_ref(), a.value(2), other.as_ref()];
+    Ok(overlap_of(ends))
+}
+
+fn overlap_of(ends: [ValueRef<'_>; 4]) -> Value {
+    let moment = |at: usize| match ends.get(at) {
+        Some(ValueRef::Time(moment) | ValueRef::Timestamp(moment)) => Some(*moment),
         _ => None,
     };
     // The known end, or the earlier one, is the beginning.

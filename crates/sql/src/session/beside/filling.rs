@@ -10,7 +10,7 @@ use crate::plan::write::whole as writer_of;
 use crate::rows::EachRow;
 use crate::source::{KeyRange, Source};
 use crate::write_target::{DueOf, WriteTarget};
-use sardonyx::low_level::{Address, HeldReference};
+use sardonyx::low_level::{Address, HeldReference, Redefined};
 use sardonyx::rows::{Marked, RowWriter, SpaceSnapshot};
 use sardonyx::schema::{Schema, Value};
 use sardonyx::{Error, Snapshot, Transaction};
@@ -34,13 +34,15 @@ pub(super) struct Filling<'f> {
     there: u64,
     /// True if the table can have a next content.
     pub may_be_many: bool,
+    /// The table, if a definition creates or empties it: it has no other rows.
+    redefined: Option<&'f Redefined>,
     pub rows: Vec<Vec<Value>>,
     /// Memory for these rows.
     memory: Memory<'f>,
     pub count: u64,
     pub content: Option<Content>,
-    /// True if one was begun.
-    pub has_begun: bool,
+    /// The number of its table, if one was begun.
+    pub begun: Option<u16>,
     read: RefCell<BTreeSet<u16>>,
     /// The reason for which the statement does not continue aside.
     pub stop: Option<Stop>,
@@ -53,18 +55,34 @@ impl<'f> Filling<'f> {
             snapshot,
             there,
             may_be_many,
+            redefined: None,
             rows: Vec::new(),
             memory: whole.with.memory(),
             count: 0,
             content: None,
-            has_begun: false,
+            begun: None,
             read: RefCell::default(),
             stop: None,
         }
     }
 
+    /// The rows of a table that a definition creates or empties.
+    pub fn of_redefined(whole: &'f Whole<'f>, snapshot: Snapshot, redefined: &'f Redefined) -> Self {
+        Filling {
+            redefined: Some(redefined),
+            ..Filling::new(whole, snapshot, 0, true)
+        }
+    }
+
     fn source(&self) -> &SpaceSnapshot {
         self.snapshot.space()
+    }
+
+    /// True for the table that has no rows but those that come. The snapshot may have another one of its number, or rows
+    /// of it.
+    fn is_empty(&self, number: u16) -> bool {
+        self.redefined
+            .is_some_and(|redefined| redefined.table() == number)
     }
 
     fn reads(&self, number: u16) -> &SpaceSnapshot {
@@ -83,10 +101,19 @@ impl<'f> Filling<'f> {
                 return Err(Stop::Open);
             }
             None => {
-                let beside = self.whole.begin()?;
-                self.has_begun = true;
-                let snapshot = self.whole.newest()?;
-                self.whole.fill_from(&beside, &snapshot)?;
+                let beside = match self.redefined {
+                    Some(redefined) => self.whole.begin_redefined(redefined)?,
+                    None => self.whole.begin()?,
+                };
+                self.begun = Some(beside.table());
+                let snapshot = match self.redefined {
+                    Some(_) => self.snapshot.clone(),
+                    None => {
+                        let snapshot = self.whole.newest()?;
+                        self.whole.fill_from(&beside, &snapshot)?;
+                        snapshot
+                    }
+                };
                 self.content = Some(Content { beside, snapshot });
             }
             Some(_) if self.rows.len() < slice && self.memory.bytes() < SLICE_BYTES => {
@@ -105,6 +132,13 @@ impl<'f> Filling<'f> {
             self.memory.give_back(self.memory.bytes());
         }
         Ok(())
+    }
+
+    /// Another way has to be taken.
+    #[cold]
+    fn stops(&mut self) -> Error {
+        self.stop = Some(Stop::Open);
+        only_inserts()
     }
 
     /// Ends the collection. Returns the notes of the reads, the kept rows, and the memory for these.
@@ -166,6 +200,9 @@ impl Source for Filling<'_> {
     }
 
     fn schema(&self, number: u16) -> Option<Arc<Schema>> {
+        if self.is_empty(number) {
+            return Some(self.whole.schema.clone());
+        }
         Source::schema(&self.source(), number)
     }
 
@@ -174,18 +211,30 @@ impl Source for Filling<'_> {
     }
 
     fn rows_about(&self, number: u16) -> Option<u64> {
+        if self.is_empty(number) {
+            return Some(0);
+        }
         Source::rows_about(&self.source(), number)
     }
 
     fn has_schema(&self, number: u16, schema: &Arc<Schema>) -> bool {
+        if self.is_empty(number) {
+            return *self.whole.schema == **schema;
+        }
         Source::has_schema(&self.source(), number, schema)
     }
 
     fn count(&self, number: u16) -> Result<u64, SqlError> {
+        if self.is_empty(number) {
+            return Ok(0);
+        }
         Source::count(&self.reads(number), number)
     }
 
     fn point(&self, number: u16, key: &[Value], each: EachRow<'_>) -> Result<(), SqlError> {
+        if self.is_empty(number) {
+            return Ok(());
+        }
         Source::point(&self.reads(number), number, key, each)
     }
 
@@ -195,6 +244,9 @@ impl Source for Filling<'_> {
         place: &mut ScanPlace,
         each: EachRow<'_>,
     ) -> Result<bool, SqlError> {
+        if self.is_empty(number) {
+            return Ok(true);
+        }
         Source::scan_from(&self.reads(number), number, place, each)
     }
 
@@ -205,6 +257,9 @@ impl Source for Filling<'_> {
         key: &[Value],
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
+        if self.is_empty(number) {
+            return Ok(());
+        }
         Source::first(&self.reads(number), number, index, key, each)
     }
 
@@ -215,10 +270,16 @@ impl Source for Filling<'_> {
         range: &KeyRange,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
+        if self.is_empty(number) {
+            return Ok(());
+        }
         Source::range(&self.reads(number), number, index, range, each)
     }
 
     fn count_range(&self, number: u16, index: &str, range: &KeyRange) -> Result<u64, SqlError> {
+        if self.is_empty(number) {
+            return Ok(0);
+        }
         Source::count_range(&self.reads(number), number, index, range)
     }
 }
@@ -232,7 +293,7 @@ fn only_inserts() -> Error {
 impl WriteTarget for Filling<'_> {
     fn insert(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error> {
         if number != self.whole.made.table() {
-            return Err(only_inserts());
+            return Err(self.stops());
         }
         let mut values = vec![Value::Null; self.whole.schema.columns.len()];
         for (column, value) in row.set_columns() {
@@ -251,23 +312,23 @@ impl WriteTarget for Filling<'_> {
     }
 
     fn check_new(&mut self, _: u16, _: &RowWriter<'_>) -> Result<(), Error> {
-        Err(only_inserts())
+        Err(self.stops())
     }
 
     fn update_at(&mut self, _: u16, _: Address, _: &RowWriter<'_>) -> Result<(), Error> {
-        Err(only_inserts())
+        Err(self.stops())
     }
 
     fn update(&mut self, _: u16, _: &[Value], _: &RowWriter<'_>) -> Result<bool, Error> {
-        Err(only_inserts())
+        Err(self.stops())
     }
 
     fn delete(&mut self, _: u16, _: &[Value]) -> Result<bool, Error> {
-        Err(only_inserts())
+        Err(self.stops())
     }
 
     fn take(&mut self, _: u16, _: &[Value]) -> Result<bool, Error> {
-        Err(only_inserts())
+        Err(self.stops())
     }
 
     fn at(&self, _: u16, _: Address, _: EachRow<'_>) -> Result<(), SqlError> {

@@ -81,7 +81,7 @@ pub(super) fn insert(
         },
     };
     let count = filling.count;
-    let has_begun = filling.has_begun;
+    let has_begun = filling.begun.is_some();
     let ended = match (ran, filling.stop.take()) {
         (_, Some(stop)) => Err(stop),
         (Err(error), None) if error.is_interruption() => Err(Stop::Statement(error)),

@@ -9,7 +9,7 @@
 //! behaves as if it had run there. Rows of `INSERT` and `COPY` are computed aside, and inserted in one call or put into
 //! a next content ([`insert`]). Definitions ([`defining`]) fill an index in short calls ([`index`]), or look at a
 //! table's rows in snapshots ([`checking`]). If they rewrite all rows, the next content is of the new schema
-//! ([`redefining`]). All other statements that change rows run as an open transaction ([`open`]). So does a statement
+//! ([`redefining`]), or of a table that the statement creates or fills again ([`creating`]). All other statements that change rows run as an open transaction ([`open`]). So does a statement
 //! with a row that cannot be stored: its error is the usual one.
 //!
 //! A statement begins again if its table's definition, or rows that an open transaction read, change meanwhile. It runs
@@ -18,6 +18,7 @@
 //! drew from sequences.
 
 mod checking;
+mod creating;
 mod defining;
 mod few;
 mod filling;
@@ -37,7 +38,7 @@ use super::telling::attach;
 use super::unit::SHORT_COPY_BYTES_MAX;
 use super::{Session, spans};
 use crate::class::Class;
-use crate::define::works_on_rows;
+use crate::define::{fills_table, works_on_rows};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::prepared::Prepared;
@@ -63,6 +64,10 @@ fn may_run_beside(statement: &Prepared) -> bool {
         // It would be run again for a row that others have changed meanwhile.
         Class::Write if statement.sets_session() || statement.notifies() => false,
         Class::Write => statement.last_plan().is_some_and(|plan| plan.runs_beside()),
+        Class::Define if fills_table(statement.statement()) => {
+            // The settings of the session change with a temporary table.
+            !(statement.makes_temporary() || statement.sets_session() || statement.notifies())
+        }
         Class::Define => statement.statement().is_some_and(works_on_rows),
         _ => false,
     }
@@ -194,6 +199,16 @@ impl Session {
         while attempts < ATTEMPTS {
             let state = &mut self.state;
             let came = match given.statement.class() {
+                Class::Define if fills_table(given.statement.statement()) => {
+                    let begun = database.committed(&state.interrupt)?;
+                    let tables = table_numbers(given.statement, &&**begun.snapshot.space());
+                    let create = |with: &Environment<'_>| creating::create(&database, given, with);
+                    let draws = Draws::again(again, Effects::default());
+                    let draws = draws.counted_in(database.memory().clone());
+                    let (came, draws) = with_context(&database, state, given, tables, draws, create);
+                    again = draws.into_again();
+                    came
+                }
                 Class::Define => {
                     let draws = Draws::refused("what defines something draws no numbers here");
                     let define = |with: &Environment<'_>| defining::define(&database, given, with);

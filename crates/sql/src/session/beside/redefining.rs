@@ -176,7 +176,8 @@ impl Redefining<'_> {
 }
 
 impl Whole<'_> {
-    fn begin_redefined(&self, redefined: &Redefined) -> Result<Beside, Stop> {
+    /// Begins the content of a table that a definition rewrites, empties or creates.
+    pub fn begin_redefined(&self, redefined: &Redefined) -> Result<Beside, Stop> {
         self.begin_with(|tx| tx.begin_redefined(redefined))
     }
 }

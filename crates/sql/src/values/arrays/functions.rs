@@ -45,8 +45,7 @@ pub(crate) fn nested<'v>(
             ValueRef::Text(text) => Array::known(text),
             _ => Array::default(),
         };
-        let lengths: Vec<usize> = part.bounds.iter().map(|(_, length)| *length).collect();
-        if inner.get_or_insert(lengths.clone()) != &lengths {
+        if inner.get_or_insert_with(|| part.bounds.clone()) != &part.bounds {
             return Err(subscript_error(mismatch));
         }
         whole.elements.extend(part.elements);
@@ -57,8 +56,7 @@ pub(crate) fn nested<'v>(
         return Err(too_many_dimensions(inner.len() + 1));
     }
     if !whole.elements.is_empty() {
-        let lengths = std::iter::once(count).chain(inner);
-        whole.bounds = lengths.map(|length| (1, length)).collect();
+        whole.bounds = std::iter::once((1, count)).chain(inner).collect();
     }
     Ok(whole.value())
 }

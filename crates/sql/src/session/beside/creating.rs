@@ -1,0 +1,230 @@
+//! `CREATE TABLE … AS`, `SELECT … INTO`, `CREATE MATERIALIZED VIEW` and `REFRESH` of many rows.
+//!
+//! A short call runs the statement without its rows, notes the schema and the plan of the query, and undoes all. The
+//! query runs in a snapshot, and its rows go into a content for the table that the statement creates or empties
+//! ([`Filling`]). The last call checks that the tables read are unchanged, and runs the statement without its rows again;
+//! the table has the content then. Few rows are inserted in that call.
+//!
+//! Invariant: the statement and the query are those of one version of the catalogue. With another one in the last call,
+//! the statement begins again.
+
+use super::defining::of_stage;
+use super::filling::{Filling, HasRead};
+use super::made::{Came, Made, Ran};
+use super::pace::Pace;
+use super::whole::{Stop, Whole, commit, give_up, note_drawn};
+use crate::database::{BesideLimits, Database};
+use crate::define::{Defined, begin_with, refreshed_table};
+use crate::error::{SqlError, code};
+use crate::expression::{Environment, Kept};
+use crate::plan::Planned;
+use crate::plan::write::whole as writer_of;
+use crate::relation::Relation;
+use crate::result::Complete;
+use crate::running::{Read, run_plan};
+use crate::session::given::Given;
+use crate::write_target::WriteTarget;
+use sardonyx::low_level::{Beside, Redefined};
+use sardonyx::schema::Value;
+use sardonyx::{Durability, Transaction};
+use std::sync::Arc;
+
+/// The statement.
+struct Creating<'c> {
+    database: &'c Arc<Database>,
+    limits: &'c BesideLimits,
+    given: &'c Given<'c>,
+    with: &'c Environment<'c>,
+}
+
+/// A statement that was run without its rows, and undone.
+struct Tried {
+    redefined: Redefined,
+    planned: Planned,
+    /// The version of the catalogue.
+    version: u64,
+}
+
+/// Tries once.
+pub(super) fn create(
+    database: &Arc<Database>,
+    given: &Given<'_>,
+    with: &Environment<'_>,
+) -> Result<Came<Ran<Read>>, SqlError> {
+    database.memory().check()?;
+    let creating = Creating {
+        database,
+        limits: &database.beside(),
+        given,
+        with,
+    };
+    let Some(tried) = creating.try_it()? else {
+        return Ok(Came::InStage);
+    };
+    let begun = database.committed(&with.context.interrupt)?;
+    if begun.version != tried.version {
+        return Ok(Came::Again);
+    }
+    let snapshot = begun.snapshot;
+    if creating
+        .limits
+        .is_small(&tried.planned, &&**snapshot.space())
+    {
+        return Ok(Came::InStage);
+    }
+    let schema = tried.redefined.schema().clone();
+    let whole = Whole {
+        database,
+        limits: creating.limits,
+        with: *with,
+        made: Made::Kept {
+            table: tried.redefined.table(),
+            schema: schema.clone(),
+        },
+        schema,
+        version: Some(tried.version),
+        other: None,
+        kept: Kept::default(),
+        pace: Pace::default(),
+    };
+    let mut filling = Filling::of_redefined(&whole, snapshot.clone(), &tried.redefined);
+    let ran = run_plan(&mut filling, &tried.planned.plan, with);
+    let begun = filling.begun;
+    let ended = match (ran, filling.stop.take()) {
+        (_, Some(stop)) => Err(stop),
+        // Its state is later than the beginning of the statement.
+        (Err(error), None) => Err(Stop::Statement(error).unless_ended(&[&snapshot])),
+        (Ok(_), None) => {
+            drop(snapshot);
+            creating.end(&whole, filling)
+        }
+    };
+    match ended {
+        Ok((complete, durable)) => Ok(Came::Done(((complete, None), durable))),
+        Err(stop) => {
+            // Its owner has dropped it.
+            if let Some(table) = begun {
+                give_up(database, table);
+            }
+            Ok(of_stage(stop.came::<()>()?))
+        }
+    }
+}
+
+impl Creating<'_> {
+    /// Runs the statement without its rows, and undoes it. `None` if the stage gives its result.
+    fn try_it(&self) -> Result<Option<Tried>, SqlError> {
+        let database = self.database;
+        let turn = database.turn(&self.with.context.interrupt)?;
+        let tried = turn.run(Durability::Deferred, |tx| {
+            let mut planned = None;
+            let mut define = |tx: &mut Transaction<'_>| {
+                let Defined::Unfilled(unfilled) = self.define(tx)? else {
+                    return Err(no_rows());
+                };
+                planned = Some(unfilled.plan(&*tx)?);
+                Ok::<_, SqlError>(Relation::named(&*tx, &unfilled.name)?.number)
+            };
+            database.catalogue_changed();
+            let redefined = match refreshed_table(&*tx, self.given.statement) {
+                Ok(Some(table)) => tx.try_redefine(table, |tx| define(tx).map(drop)),
+                Ok(None) => tx.try_create(define),
+                Err(error) => Err(error),
+            };
+            // Plans that others have compiled since then may be for a catalogue that was undone.
+            database.catalogue_changed();
+            let version = database.version();
+            match (redefined, planned) {
+                (Err(error), _) if error.is_interruption() => Err(error),
+                (Ok(redefined), Some((plan, queries))) => Ok(Some(Tried {
+                    redefined,
+                    planned: Planned::new(plan, version, queries),
+                    version,
+                })),
+                _ => Ok(None),
+            }
+        });
+        match tried {
+            Err(error) if error.is_interruption() => Err(error),
+            tried => Ok(tried.unwrap_or_default()),
+        }
+    }
+
+    /// Runs the statement without its rows.
+    fn define(&self, tx: &mut Transaction<'_>) -> Result<Defined, SqlError> {
+        begin_with(tx, self.database, self.given.statement, self.with)
+    }
+
+    /// Ends the statement, once its query has run.
+    fn end(&self, whole: &Whole<'_>, mut filling: Filling<'_>) -> Result<Ran<Complete>, Stop> {
+        filling.flush()?;
+        self.limits.pause(self.with)?;
+        let content = filling.content.take().map(|content| content.beside);
+        let count = filling.count;
+        // The memory of the rows is held until they are inserted.
+        let (has_read, rows, _memory) = filling.into_parts();
+        let ended = self.last_call(whole, (content, &rows, count), has_read);
+        // Others may have compiled plans for a catalogue that was undone.
+        self.database.catalogue_changed();
+        ended
+    }
+
+    fn last_call(
+        &self,
+        whole: &Whole<'_>,
+        (content, rows, count): (Option<Beside>, &[Vec<Value>], u64),
+        has_read: HasRead<'_>,
+    ) -> Result<Ran<Complete>, Stop> {
+        commit(
+            whole.turn()?,
+            self.limits,
+            rows.len(),
+            |tx: &mut Transaction<'_>| {
+                if whole.version != Some(self.database.version()) {
+                    return Err(whole.conflict());
+                }
+                // The state ends before pages change, so that none is copied for it.
+                has_read.check(tx)?;
+                self.database.catalogue_changed();
+                let define = |tx: &mut Transaction<'_>| {
+                    let made = self.make(whole, rows, count, tx);
+                    // The stage gives the error of a statement.
+                    made.map_err(|error| match error.is_interruption() {
+                        true => Stop::Statement(error),
+                        false => Stop::Open,
+                    })
+                };
+                let complete = match content {
+                    Some(content) => tx.take_over_redefined(content, define)?,
+                    None => define(tx)?,
+                };
+                note_drawn(tx, self.database, self.with)?;
+                Ok(complete)
+            },
+        )
+    }
+
+    /// Runs the statement without its rows, and inserts these rows.
+    fn make(
+        &self,
+        whole: &Whole<'_>,
+        rows: &[Vec<Value>],
+        count: u64,
+        tx: &mut Transaction<'_>,
+    ) -> Result<Complete, SqlError> {
+        let Defined::Unfilled(unfilled) = self.define(tx)? else {
+            return Err(no_rows());
+        };
+        let number = Relation::named(&*tx, &unfilled.name)?.number;
+        for row in rows {
+            WriteTarget::insert(tx, number, &writer_of(&whole.schema, row))?;
+        }
+        unfilled.end(tx, count)
+    }
+}
+
+/// The statement has no rows to insert. No client gets this: the stage runs it.
+#[cold]
+fn no_rows() -> SqlError {
+    SqlError::new(code::INTERNAL, "the statement inserts no rows")
+}
