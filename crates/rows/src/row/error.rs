@@ -1,5 +1,7 @@
 //! Errors of values that are to be stored in a row, and of names of columns.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use crate::condition::CheckFailure;
 use crate::constraints::DefaultFailure;
 use crate::schema::{Column, Declared, DeclaredDefault, Limit, Schema, Type, ValueRef};
@@ -18,7 +20,6 @@ pub enum RowError {
     /// The table has no such column.
     #[error("table {table:?} has no column {column:?}; it has {there_are}")]
     UnknownColumn {
-        /// The table.
         table: String,
         /// The name.
         column: String,
@@ -27,16 +28,10 @@ pub enum RowError {
     },
     /// A column is given twice.
     #[error("column {column:?} of table {table:?} is given twice")]
-    Twice {
-        /// The table.
-        table: String,
-        /// The column.
-        column: String,
-    },
+    Twice { table: String, column: String },
     /// So many values, and not as many as there are columns.
     #[error("table {table:?} has {wanted} {what}, and {given} values are given")]
     Count {
-        /// The table.
         table: String,
         /// `columns`, or `key columns`.
         what: &'static str,
@@ -48,13 +43,10 @@ pub enum RowError {
     /// A value of another type than the column's.
     #[error("column {column:?} of table {table:?} is of type {kind}, and {value} is not")]
     WrongType {
-        /// The table.
         table: String,
-        /// The column.
         column: String,
         /// The column's type.
         kind: Type,
-        /// The value.
         value: String,
     },
     /// A value that the column's type does not have.
@@ -62,39 +54,23 @@ pub enum RowError {
         "{value} is out of range for column {column:?} of table {table:?}, of type {kind}: {reason}"
     )]
     OutOfRange {
-        /// The table.
         table: String,
-        /// The column.
         column: String,
         /// The column's type.
         kind: Type,
-        /// The value.
         value: String,
-        /// The reason.
         reason: &'static str,
     },
     /// No value where there must be one.
     #[error("column {column:?} of table {table:?} may not be null")]
-    Null {
-        /// The table.
-        table: String,
-        /// The column.
-        column: String,
-    },
+    Null { table: String, column: String },
     /// A column that has no default and may not be null is not given.
     #[error("column {column:?} of table {table:?} has no default, and no value is given")]
-    Missing {
-        /// The table.
-        table: String,
-        /// The column.
-        column: String,
-    },
+    Missing { table: String, column: String },
     /// Bytes that are no text.
     #[error("the text for column {column:?} of table {table:?} is not UTF-8 at byte {at}")]
     NotUtf8 {
-        /// The table.
         table: String,
-        /// The column.
         column: String,
         /// The first byte that is not.
         at: usize,
@@ -104,9 +80,7 @@ pub enum RowError {
         "{bytes} bytes are too long for column {column:?} of table {table:?}; {limit} are allowed"
     )]
     TooLong {
-        /// The table.
         table: String,
-        /// The column.
         column: String,
         /// The length of the value, in bytes.
         bytes: usize,
@@ -118,13 +92,10 @@ pub enum RowError {
         "{value} is no {declared} for column {column:?} of table {table:?}: the type has {limit}"
     )]
     Declared {
-        /// The table.
         table: String,
-        /// The column.
         column: String,
         /// The declared type.
         declared: Box<str>,
-        /// The value.
         value: String,
         /// The limit of the type.
         limit: Limit,
@@ -132,47 +103,37 @@ pub enum RowError {
     /// A column is not given, and its default cannot be computed.
     #[error("the default of column {column:?} of table {table:?} cannot be computed: {reason}")]
     Uncomputed {
-        /// The table.
         table: String,
-        /// The column.
         column: String,
         /// SQLSTATE.
         code: &'static str,
-        /// The reason.
         reason: String,
     },
     /// A column that is generated of others cannot be computed.
     #[error("generated column {column:?} of table {table:?} cannot be computed: {reason}")]
     Ungenerated {
-        /// The table.
         table: String,
-        /// The column.
         column: String,
         /// SQLSTATE.
         code: &'static str,
-        /// The reason.
         reason: String,
     },
     /// The row would not meet a condition of its table.
     #[error("new row violates check constraint {name:?} of table {table:?}: {condition}")]
     Check {
-        /// The table.
         table: String,
         /// The condition's name.
         name: String,
-        /// The condition.
         condition: String,
     },
     /// A condition of its table cannot be tested of the row.
     #[error("condition {name:?} of table {table:?} cannot be tested: {reason}")]
     Untested {
-        /// The table.
         table: String,
         /// The condition's name.
         name: String,
         /// SQLSTATE.
         code: &'static str,
-        /// The reason.
         reason: String,
     },
 }

@@ -1,5 +1,7 @@
 //! Errors of schemas.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use super::Type;
 
 /// The reason why a table cannot have a schema.
@@ -13,7 +15,6 @@ pub enum SchemaError {
     Name {
         /// The kind of the named item.
         what: &'static str,
-        /// The name.
         name: String,
         /// The most bytes.
         limit: usize,
@@ -23,7 +24,6 @@ pub enum SchemaError {
     Twice {
         /// Columns, indexes, ...
         what: &'static str,
-        /// The name.
         name: String,
     },
     /// There is no such column.
@@ -49,19 +49,15 @@ pub enum SchemaError {
     /// A default is no value of its column.
     #[error("the default of column {column:?} is {default}, which is no value of type {kind}")]
     Default {
-        /// The column.
         column: String,
         /// Its type.
         kind: Type,
-        /// The default.
         default: String,
     },
     /// A type has parameters that it cannot have.
     #[error("the type of column {column:?} cannot be stored: {reason}")]
     Type {
-        /// The column.
         column: String,
-        /// The reason.
         reason: &'static str,
     },
     /// There is no primary key.
@@ -69,18 +65,10 @@ pub enum SchemaError {
     NoPrimaryKey,
     /// A column of the primary key may be null.
     #[error("column {column:?} is of the primary key, so it cannot be nullable")]
-    NullableKey {
-        /// The column.
-        column: String,
-    },
+    NullableKey { column: String },
     /// A key has a column twice.
     #[error("column {column:?} is twice in the key of {index:?}")]
-    KeyColumnTwice {
-        /// The column.
-        column: String,
-        /// The index.
-        index: String,
-    },
+    KeyColumnTwice { column: String, index: String },
     /// The rows' fixed part is longer than a page has room for.
     #[error(
         "a row's fixed part has {bytes} bytes, the limit is {limit}; text and bytes take 16 there, at any length"
@@ -94,11 +82,8 @@ pub enum SchemaError {
     /// A column is not within the row, is not aligned, or overlaps another.
     #[error("column {column:?} at offset {offset} {reason}")]
     Place {
-        /// The column.
         column: String,
-        /// Its offset.
         offset: usize,
-        /// The reason.
         reason: &'static str,
     },
     /// A call of a builder has no effect at its place.
@@ -109,16 +94,10 @@ pub enum SchemaError {
     },
     /// There is no table of this name.
     #[error("reference {reference:?} is to table {table:?}, which does not exist; create it first")]
-    UnknownTable {
-        /// The reference.
-        reference: String,
-        /// The table.
-        table: String,
-    },
+    UnknownTable { reference: String, table: String },
     /// The columns of a reference and those that it is to do not go together.
     #[error("reference {reference:?}: {reason}")]
     Reference {
-        /// The reference.
         reference: String,
         /// The reason, and the remedy.
         reason: String,
@@ -126,7 +105,6 @@ pub enum SchemaError {
     /// A text is no condition.
     #[error("condition {name:?}: {source}")]
     Condition {
-        /// Its name.
         name: String,
         /// The reason.
         source: crate::condition::ConditionError,
@@ -134,7 +112,6 @@ pub enum SchemaError {
     /// A change of the schema cannot be made.
     #[error("column {column:?} cannot be {change}: {reason}")]
     Change {
-        /// The column.
         column: String,
         /// The change that was requested.
         change: &'static str,
@@ -146,7 +123,6 @@ pub enum SchemaError {
         "column {column:?} cannot be widened from {from} to {to}: not every value of {from} is one of {to}"
     )]
     NotWider {
-        /// The column.
         column: String,
         /// Its type.
         from: Type,
@@ -156,9 +132,7 @@ pub enum SchemaError {
     /// A declaration that its column cannot have.
     #[error("the declaration of column {column:?} is invalid: it {reason}")]
     Declared {
-        /// The column.
         column: String,
-        /// The reason.
         reason: &'static str,
     },
     /// Stored bytes are no schema.
@@ -166,13 +140,11 @@ pub enum SchemaError {
     Damaged {
         /// The offset of the damage.
         at: usize,
-        /// The reason.
         reason: &'static str,
     },
     /// A schema that a later version stored.
     #[error("the stored schema has version {version}; this program knows versions up to {known}")]
     Version {
-        /// Its version.
         version: u16,
         /// The newest that is known.
         known: u16,

@@ -1,5 +1,7 @@
 //! Faults of the directories elsewhere.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use crate::disk::DiskError;
 use std::path::PathBuf;
 
@@ -13,7 +15,6 @@ pub enum PlacesError {
     /// The bytes of `PLACES` or `OWNER` are not the written ones.
     #[error("{what}")]
     Damaged {
-        /// The file.
         file: String,
         /// The fault, and its place.
         what: String,
@@ -21,7 +22,6 @@ pub enum PlacesError {
     /// A newer version wrote it.
     #[error("{file} has format version {found}: open the database with the version that wrote it")]
     UnknownVersion {
-        /// The file.
         file: String,
         /// Its version.
         found: u32,
@@ -31,17 +31,13 @@ pub enum PlacesError {
         "{file} is missing, or is another database's: by the manifest the log or the backup is elsewhere, and \
          only this file has its place; restore it"
     )]
-    Lost {
-        /// The file.
-        file: String,
-    },
+    Lost { file: String },
     /// A directory is not there.
     #[error(
         "{directory} is not there, and has the {parts} of this database ({source}): mount its disk, or give its \
          new place at opening (log_directory, backup_directory, stripe_directories)"
     )]
     Absent {
-        /// The directory.
         directory: String,
         /// The parts that it should have.
         parts: String,
@@ -54,7 +50,6 @@ pub enum PlacesError {
          directory, or its disk is not mounted; nothing was made there"
     )]
     Unowned {
-        /// The directory.
         directory: String,
         /// The parts that it should have.
         parts: String,
@@ -64,13 +59,11 @@ pub enum PlacesError {
         "{directory} should have the {parts} of the database {identity:016x}, but has the {owner}"
     )]
     Foreign {
-        /// The directory.
         directory: String,
         /// The parts that it should have.
         parts: String,
         /// The database's identity.
         identity: u64,
-        /// Its owner.
         owner: String,
     },
     /// A directory for a new database is not empty.
@@ -78,28 +71,19 @@ pub enum PlacesError {
         "{directory} cannot be a new database's: {found}; name a directory that is empty or absent"
     )]
     Occupied {
-        /// The directory.
         directory: String,
         /// The content found.
         found: String,
     },
     /// The directory to open is a part of a database.
     #[error("{directory} is no database, but has the {owner}: open that directory")]
-    IsPart {
-        /// The directory.
-        directory: String,
-        /// Its owner.
-        owner: String,
-    },
+    IsPart { directory: String, owner: String },
     /// A directory was named for a part that is in the database's own directory.
     #[error(
         "a directory was named for the {part}, which this database has had in its own directory since it \
          was made: leave the option out"
     )]
-    AtHome {
-        /// The part.
-        part: &'static str,
-    },
+    AtHome { part: &'static str },
     /// The number of directories is wrong.
     #[error("{found} directories were named for the backup: name {expected}")]
     Count {
@@ -111,7 +95,6 @@ pub enum PlacesError {
     /// A path that cannot be recorded.
     #[error("{path:?} cannot be the directory of a part of a database: {why}")]
     Path {
-        /// The path.
         path: PathBuf,
         /// The reason.
         why: &'static str,
