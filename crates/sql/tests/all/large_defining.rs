@@ -320,6 +320,22 @@ fn a_definition_of_another_table_does_not_make_it_begin_again() {
 }
 
 #[test]
+fn a_table_of_rows_that_change_in_each_attempt_is_filled_in_the_stage_after_the_third() {
+    for large in [
+        "create table made as select id, a from t",
+        "create materialized view seen as select a, count(*) from t group by a",
+    ] {
+        let alone = calls_of(large, 1000, |_, _| {});
+        assert!(alone > 1, "{large} did not run aside");
+        let changing = calls_of(large, 1000, |_, database| {
+            let change = run(&mut session(database), "update t set a = a + 1 where id = 5");
+            change.expect("changed");
+        });
+        assert_eq!(changing, 3 * alone, "{large}");
+    }
+}
+
+#[test]
 fn an_index_follows_more_changes_than_its_last_call_makes() {
     let large = "create unique index t_new on t (b, a)";
     let changing = |changes: &'static [u32]| {
