@@ -207,7 +207,8 @@ fn judge([large, meanwhile, after]: [&'static str; 3], phase: usize) -> bool {
     for fresh in [&both.aside, &both.plain] {
         let text = "create table w (n int, v int); insert into w select n, n from generate_series(1, 60) as s (n)";
         run(&mut fresh.session(), text).expect("made");
-        let text = "create materialized view seen_before as select id, b from t where id > 3 with no data";
+        let text =
+            "create materialized view seen_before as select id, b from t where id > 3 with no data";
         run(&mut fresh.session(), text).expect("made");
     }
     let database = both.aside.database.clone();
@@ -336,6 +337,22 @@ fn a_definition_of_another_table_does_not_make_it_begin_again() {
             assert_eq!(told.is_ok(), call % 2 == 0, "{text}");
         });
         assert_eq!(beside_others, alone, "{large}");
+    }
+}
+
+#[test]
+fn a_table_of_rows_that_change_in_each_attempt_is_filled_in_the_stage_after_the_third() {
+    for large in [
+        "create table made as select id, a from t",
+        "create materialized view seen as select a, count(*) from t group by a",
+    ] {
+        let alone = calls_of(large, 1000, |_, _| {});
+        assert!(alone > 1, "{large} did not run aside");
+        let changing = calls_of(large, 1000, |_, database| {
+            let change = run(&mut session(database), "update t set a = a + 1 where id = 5");
+            change.expect("changed");
+        });
+        assert_eq!(changing, 3 * alone, "{large}");
     }
 }
 

@@ -205,7 +205,8 @@ impl Session {
                     let create = |with: &Environment<'_>| creating::create(&database, given, with);
                     let draws = Draws::again(again, Effects::default());
                     let draws = draws.counted_in(database.memory().clone());
-                    let (came, draws) = with_context(&database, state, given, tables, draws, create);
+                    let (came, draws) =
+                        with_context(&database, state, given, tables, draws, create);
                     again = draws.into_again();
                     came
                 }
