@@ -64,7 +64,7 @@ class Answer:
     def __init__(self, server, text):
         result = server.connection.pgconn.exec_(text.encode())
         self.code = (result.error_field(67) or b"").decode()
-        self.message = (result.error_field(77) or b"").decode()
+        self.message = (result.error_field(77) or b"").decode(errors="replace")
         self.columns = [(result.fname(at).decode(), server.type_name(result.ftype(at))) for at in range(result.nfields)]
         self.rows = [
             tuple(None if cell is None else cell.decode() for cell in (result.get_value(row, at) for at in range(result.nfields)))
