@@ -416,27 +416,63 @@ fn encode_float(value: f64, is_single: bool, out: &mut String) {
     };
     let exponent = text.split_once('e').map_or("0", |(_, exponent)| exponent);
     let exponent: i32 = exponent.parse().unwrap_or(0);
+    let digits_of = |text: &str| {
+        let digits = text.bytes().take_while(|byte| *byte != b'e');
+        digits.filter(u8::is_ascii_digit).count()
+    };
+    let may_be_tied = may_be_tied(value);
     if (-4..digits_max).contains(&exponent) {
-        let _ = match is_single {
-            true => write!(out, "{}", value as f32),
-            false => write!(out, "{value}"),
+        let _ = match (is_single, may_be_tied) {
+            (_, true) => {
+                let behind = digits_of(&text) as i32 - 1 - exponent;
+                let behind = usize::try_from(behind).unwrap_or(0);
+                let even = format!("{value:.behind$}");
+                match reads_as(&even, value, is_single) {
+                    true => write!(out, "{even}"),
+                    false if is_single => write!(out, "{}", value as f32),
+                    false => write!(out, "{value}"),
+                }
+            }
+            (true, false) => write!(out, "{}", value as f32),
+            (false, false) => write!(out, "{value}"),
         };
         return;
+    }
+    if may_be_tied {
+        let behind = digits_of(&text) - 1;
+        let even = format!("{value:.behind$e}");
+        if reads_as(&even, value, is_single) {
+            text = even;
+        }
     }
     // Digits between two floats read as one of them only where ties are rounded to even: PostgreSQL writes more.
     let bits = if is_single { 25 } else { 54 };
     while is_between_floats(&text, bits) {
-        let more = text.split_once('e').map_or(0, |(digits, _)| digits.len());
-        let more = more.saturating_sub(usize::from(text.contains('.')) + usize::from(value < 0.0));
-        text = match is_single {
-            true => format!("{:.more$e}", value as f32),
-            false => format!("{value:.more$e}"),
-        };
+        let more = digits_of(&text);
+        text = format!("{value:.more$e}");
     }
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let sign = if exponent < 0 { '-' } else { '+' };
     let _ = write!(out, "{digits}e{sign}{:02}", exponent.unsigned_abs());
+}
+
+/// True for a number with few binary digits behind the point, which may lie halfway between two texts of equal length:
+/// PostgreSQL writes the even one.
+fn may_be_tied(value: f64) -> bool {
+    const FRACTION_BITS: u32 = 52;
+    let bits = value.to_bits();
+    let exponent = (bits >> FRACTION_BITS & 0x7ff) as i32 - 1023;
+    let trailing = (bits | 1 << FRACTION_BITS).trailing_zeros();
+    (2..=20).contains(&((FRACTION_BITS - trailing) as i32 - exponent))
+}
+
+/// True if a text reads as a float.
+fn reads_as(text: &str, value: f64, is_single: bool) -> bool {
+    match is_single {
+        true => text.parse() == Ok(value as f32),
+        false => text.parse() == Ok(value),
+    }
 }
 
 /// True for the digits of a number halfway between two floats: its binary form has this number of bits, one more than they.
@@ -517,6 +553,15 @@ mod tests {
             encoded(SqlType::Float4, Value::Float(1.5e10_f32.into())),
             "1.5000001e+10"
         );
+        for (value, text) in [
+            (-1_298_689.25, "-1.2986892e+06"),
+            (1_298_689.75, "1.2986898e+06"),
+            (131_072.625, "131072.62"),
+            (131_072.375, "131072.38"),
+            (0.25, "0.25"),
+        ] {
+            assert_eq!(encoded(SqlType::Float4, Value::Float(value)), text);
+        }
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         return level <= wanted || how >= Coercion::Assignment && (!is_object || level < 4);
     }
     if from.is_text() && to.is_text() {
-        return to != SqlType::OneChar || how >= Coercion::Assignment;
+        let is_wider = from != SqlType::OneChar || to == SqlType::Text;
+        return is_wider && to != SqlType::OneChar || how >= Coercion::Assignment;
     }
     if let (Some(from), Some(to)) = (from.element(), to.element()) {
         let are_numbers = from.is_number() && to.is_number();

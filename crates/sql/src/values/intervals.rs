@@ -456,10 +456,18 @@ fn has_large_part(text: &str) -> bool {
         let word = word.trim_start_matches(['-', '+']);
         if let Some((hours, rest)) = word.split_once(':') {
             let (minutes, rest) = split(rest, |c| c.is_ascii_digit());
-            let seconds = split(rest.strip_prefix(':').unwrap_or_default(), |c| {
+            let (seconds, rest) = split(rest.strip_prefix(':').unwrap_or(rest), |c| {
                 c.is_ascii_digit()
             });
-            if is_number(hours) && (exceeds(minutes, 59) || exceeds(seconds.0, 60)) {
+            if !is_number(hours)
+                || !rest
+                    .trim_start_matches('.')
+                    .bytes()
+                    .all(|c| c.is_ascii_digit())
+            {
+                return false;
+            }
+            if exceeds(minutes, 59) || exceeds(seconds, 60) {
                 return true;
             }
         } else if let Some((years, rest)) = word.split_once('-') {
