@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The commands of the documents, tried with the programs that are built.
 
-    bench/clients/documents.py [--programs target/debug] [--only parse,readme]
+    bench/clients/documents.py [--programs target/debug] [--only parse,cargo,readme]
 
 `parse`: each command line of `sardonyx`, `sardonyx-lab` and `cargo xtask` in a document is given to its program with
 `--help` behind it. So its verbs and options must exist, and its values must be of their types; nothing is run.
+`cargo`: packages, programs, examples, tests and features that a command of cargo names are in the workspace; scripts that
+a command names are there, with its options. Nothing is compiled or run.
 `readme`: the lines of README.md under "Try it" and "A server" are run as written, in an empty directory. Cargo and the
 program's path are replaced by the built program. Each line of output that the page shows must appear, with other numbers.
 The server takes its usual ports; psql and redis-cli are left out, with a sentence, if they are not installed.
@@ -13,6 +15,7 @@ Ends with 0 if all is as the documents say.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -29,6 +32,8 @@ PROGRAMS = ["sardonyx", "sardonyx-lab", "xtask"]
 PASSES_ON = "torture-power"
 # The error of a word that a reader or a shell replaces, such as VERB, TIME or $n.
 PLACEHOLDER = re.compile(r"error: (unrecognized subcommand|unexpected argument|invalid value) '([A-Z|]+|\$\w+)'")
+# Commands of cargo that compile what they name.
+BUILDS = ["run", "test", "build", "check", "clippy", "doc", "bench", "llvm-lines"]
 # Texts that look like commands: a name in the files, and a verb of earlier versions.
 NO_COMMANDS = ["sardonyx record restore", "sardonyx standby DIR --listen ADDR"]
 
@@ -65,8 +70,8 @@ def snippets(page):
                 yield number, text.removeprefix("$ ").removeprefix("ExecStart=")
 
 
-def commands(text):
-    """The programs of a line with their arguments: of each part of a pipeline or list."""
+def lists(text):
+    """The words of each part of a pipeline or list."""
     try:
         reader = shlex.shlex(text, posix=True, punctuation_chars="|&;<>()")
         reader.whitespace_split = True
@@ -76,7 +81,7 @@ def commands(text):
     part, skipped = [], False
     for word in words + [";"]:
         if set(word) <= set("|&;()"):
-            yield from command(part)
+            yield part
             part, skipped = [], False
         elif set(word) <= set("<>"):
             skipped = True
@@ -86,11 +91,20 @@ def commands(text):
             part.append(word)
 
 
-def command(words):
+def bare(words):
+    """A command without its environment."""
     while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
         words = words[1:]
-    if words[:1] == ["taskset"]:
-        words = words[3:]
+    return words[3:] if words[:1] == ["taskset"] else words
+
+
+def commands(text):
+    """The built programs of a line with their arguments."""
+    for words in lists(text):
+        yield from command(bare(words))
+
+
+def command(words):
     if not words or any("…" in word for word in words):
         return
     program = words[0].rsplit("/", 1)[-1]
@@ -128,6 +142,69 @@ def parse(programs):
         print(f"left out: {program} is not built in {programs}")
     print(f"{len(tried)} command lines of the documents tried")
     return faults
+
+
+def cargo(_):
+    """What `cargo` is asked for, and scripts, are there: packages, their programs, examples, tests and features; options."""
+    asked = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--locked", "--offline"]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        return [f"cargo metadata: {done.stderr.strip()}"]
+    packages = {package["name"]: package for package in json.loads(done.stdout)["packages"]}
+    tried, faults, others = set(), [], {}
+    for page in documents():
+        for number, text in snippets(page):
+            for words in map(bare, lists(text)):
+                key = tuple(words)
+                if not words or key in tried or any("…" in word for word in words):
+                    continue
+                place = f"{page.relative_to(ROOT)}:{number}: {shlex.join(words)}"
+                script = words[1] if words[0] in ("python3", "bash", "sh") and len(words) > 1 else words[0]
+                if words[0] == "cargo" and words[1:2] and words[1] in BUILDS:
+                    found = cargo_faults(words[2:], packages)
+                elif re.match(r"(\./)?(bench|tools|packaging|\.ci)/", script):
+                    found = script_faults(script, words)
+                else:
+                    others.setdefault(words[0], place)
+                    continue
+                tried.add(key)
+                faults += [f"{place}: {fault}" for fault in found]
+    print(f"{len(tried)} command lines of cargo and of scripts: what they name is there")
+    return faults
+
+
+def cargo_faults(words, packages):
+    """The packages, targets and features of a command of cargo that the workspace lacks."""
+    words = words[: words.index("--")] if "--" in words else words
+    named = [words[at + 1] for at, word in enumerate(words[:-1]) if word in ("-p", "--package")]
+    named = [name for name in named if not name.isupper()]
+    yield from (f"no package {name}" for name in named if name not in packages)
+    chosen = [packages[name] for name in named if name in packages] or list(packages.values())
+    for at, word in enumerate(words[:-1]):
+        name = words[at + 1]
+        if name.isupper() or any(letter in name for letter in "*<{"):
+            continue
+        kind = {"--bin": "bin", "--example": "example", "--test": "test", "--bench": "bench"}.get(word)
+        targets = [target for package in chosen for target in package["targets"]]
+        if kind and not any(target["name"] == name and kind in target["kind"] for target in targets):
+            yield f"no {kind} {name}"
+        if word == "--features":
+            for feature in re.split(r"[, ]", name):
+                *crate, own = feature.split("/")
+                of = [packages[crate[0]]] if crate and crate[0] in packages else chosen
+                if not any(own in package["features"] for package in of):
+                    yield f"no feature {feature}"
+
+
+def script_faults(script, words):
+    """A script that is absent, or that has no such option."""
+    path = ROOT / script
+    if not path.exists():
+        yield "no such file"
+    elif path.is_file():
+        text = path.read_text()
+        options = [word.split("=")[0] for word in words if re.match(r"--[a-z]", word)]
+        yield from (f"no option {option}" for option in options if f'"{option}"' not in text and f" {option}" not in text)
 
 
 def shape(line):
@@ -186,11 +263,11 @@ def readme(programs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "target" / "debug")
-    parser.add_argument("--only", default="parse,readme")
+    parser.add_argument("--only", default="parse,cargo,readme")
     arguments = parser.parse_args()
     faults = []
     for name in arguments.only.split(","):
-        faults += {"parse": parse, "readme": readme}[name](arguments.programs)
+        faults += {"parse": parse, "cargo": cargo, "readme": readme}[name](arguments.programs)
     for fault in faults:
         print(fault)
     sys.exit(bool(faults))

@@ -26,7 +26,6 @@ const AWAKE_NANOSECONDS: u64 = 1_000_000;
 pub struct Program {
     /// The executable.
     pub path: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<String>,
 }
 

@@ -32,7 +32,6 @@ pub enum ExperimentError {
     /// The segment in a directory is not on stable storage, so that nothing durable can be timed.
     #[error("the segment in {} has no log: nothing in it is durable", directory.display())]
     NotDurable {
-        /// The directory.
         directory: PathBuf,
     },
     /// Memory held another value than the committed one: the times are not valid.
@@ -110,7 +109,6 @@ pub enum ExperimentError {
         subobject.number, subobject.complex_object
     )]
     WrongSubobject {
-        /// The subobject.
         subobject: Subobject,
         /// The committed value.
         expected: i64,

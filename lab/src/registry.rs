@@ -12,23 +12,14 @@ use std::io::Write;
 /// The experiments, each with its options.
 #[derive(Debug, clap::Subcommand)]
 pub enum Experiments {
-    #[allow(missing_docs)]
     PageTouch(page_touch::Options),
-    #[allow(missing_docs)]
     Concurrency(concurrency::Options),
-    #[allow(missing_docs)]
     TreeInserts(tree_inserts::Options),
-    #[allow(missing_docs)]
     ComplexObjects(Box<complex_objects::Options>),
-    #[allow(missing_docs)]
     HotObject(hot_object::Options),
-    #[allow(missing_docs)]
     Tpcc(Box<tpcc::Options>),
-    #[allow(missing_docs)]
     Ycsb(ycsb::Options),
-    #[allow(missing_docs)]
     Floor(floor::Options),
-    #[allow(missing_docs)]
     #[command(hide = true)]
     ExperimentWorker(Worker),
 }

@@ -2,7 +2,6 @@
 
 use sardonyx_cluster::setting::Coupling;
 
-/// An event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     One,

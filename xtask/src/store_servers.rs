@@ -192,7 +192,6 @@ impl StoreServers {
     }
 }
 
-/// Free ports.
 pub(crate) fn free_ports(count: usize) -> anyhow::Result<Vec<u16>> {
     let listeners: Vec<TcpListener> = (0..count)
         .map(|_| TcpListener::bind("127.0.0.1:0"))

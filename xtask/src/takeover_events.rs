@@ -1,6 +1,5 @@
 //! The events of `torture-takeover` and `torture-serve`, for hosts and for the servers of their store.
 
-/// An event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     KillServing,

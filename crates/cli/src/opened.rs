@@ -90,7 +90,6 @@ impl Opened {
         }
     }
 
-    /// The database.
     pub fn database(&self) -> &Arc<Database> {
         &self.database
     }

@@ -29,7 +29,6 @@ pub(crate) type Woken = SmallVec<[Arc<Parking>; 2]>;
 /// The object of a thread's wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted {
-    /// A lock.
     Lock {
         mode: Mode,
         /// True if the holder had no lock on the object at its request.

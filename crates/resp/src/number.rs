@@ -5,7 +5,6 @@ use crate::failure::Failure;
 /// The longest text of an integer of 64 bits.
 pub(crate) const INTEGER_BYTES_MAX: usize = 20;
 
-/// An integer's text.
 #[inline]
 pub(crate) fn integer_text(number: i64, buffer: &mut [u8; INTEGER_BYTES_MAX]) -> &[u8] {
     let at = put_integer(number, buffer);
@@ -127,7 +126,6 @@ pub(crate) fn push_float(text: &mut Vec<u8>, number: f64) {
     }
 }
 
-/// A float's text.
 pub(crate) fn float_text(number: f64) -> Vec<u8> {
     let mut text = Vec::new();
     push_float(&mut text, number);
@@ -158,7 +156,6 @@ pub(crate) fn parse_decimal(text: &[u8]) -> Option<i128> {
     Some(if negative { -units } else { units })
 }
 
-/// A decimal's text.
 pub(crate) fn decimal_text(units: i128) -> Vec<u8> {
     let one = 10_u128.pow(DECIMAL_DIGITS as u32);
     let sign = if units < 0 { "-" } else { "" };

@@ -197,7 +197,6 @@ pub struct Host {
     silent: Seldom,
 }
 
-/// A directory with its lock.
 type LockedDirectory = (Arc<dyn Disk>, Box<dyn DiskLock>);
 
 /// The outcome of a look at the register.

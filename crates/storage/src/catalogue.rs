@@ -94,7 +94,6 @@ const FREE: u16 = u16::MAX;
 /// The last life; see [`Catalogue::life`].
 const LIFE_MAX: u32 = (1 << 23) - 1;
 
-/// The root's bytes.
 #[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 struct RootBytes {
@@ -107,7 +106,6 @@ struct RootBytes {
     pages: u64,
 }
 
-/// A definition's bytes.
 #[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 struct DefinitionBytes {
@@ -127,7 +125,6 @@ struct DefinitionBytes {
     more_name: [u8; MORE_NAME_BYTES],
 }
 
-/// An extent's bytes.
 #[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 struct ExtentBytes {

@@ -166,7 +166,6 @@ struct Packing<'a> {
     pages: Vec<PageId>,
     /// Rows that were copied.
     rows: u64,
-    /// Pages of rows.
     row_pages: u64,
     /// By class: the first of its pages, by its place among the table's, and cells that were filled.
     cells: [(u64, u64); CLASSES],

@@ -45,9 +45,7 @@ pub struct Figures {
 /// The figures of one engine.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct PeerReport {
-    /// Its name.
     pub name: &'static str,
-    /// Its settings.
     pub settings: &'static str,
     /// The time of making the bank, in seconds.
     pub load_seconds: f64,

@@ -36,17 +36,13 @@ pub enum Refused {
 /// The requests of a drive, by kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Requests {
-    /// Writes.
     pub writes: u64,
-    /// Bytes written.
     pub written_bytes: u64,
-    /// Flushes.
     pub flushes: u64,
     /// Discards and zeroed ranges.
     pub discards: u64,
 }
 
-/// A drive.
 #[derive(Debug)]
 pub struct Drive {
     /// The content that lasts.

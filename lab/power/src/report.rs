@@ -14,7 +14,6 @@ pub struct Report {
     pub known: Vec<Row>,
     /// The engine, by file system and way of use.
     pub engine: Vec<Row>,
-    /// The failures.
     pub failures: Vec<Failure>,
     /// The parts that were left out, as sentences.
     pub skipped: Vec<String>,
@@ -27,7 +26,6 @@ pub struct Report {
 /// The cuts of one way of use on one file system.
 #[derive(Debug, Serialize)]
 pub struct Row {
-    /// The file system.
     pub file_system: FileSystem,
     /// The way of use.
     pub way: &'static str,
@@ -40,10 +38,8 @@ pub struct Row {
     pub seconds: f64,
 }
 
-/// A failure.
 #[derive(Debug, Serialize)]
 pub struct Failure {
-    /// The file system.
     pub file_system: FileSystem,
     /// The way of use.
     pub way: &'static str,

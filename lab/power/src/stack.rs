@@ -225,7 +225,6 @@ impl Stack {
         &self.mounted_at
     }
 
-    /// The drive.
     pub fn drive(&self) -> &Served {
         &self.drive
     }

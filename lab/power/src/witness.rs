@@ -52,7 +52,6 @@ enum Event {
 
 /// The environment of the processes.
 pub struct Stand<'a> {
-    /// The drive.
     pub drive: &'a Served,
     /// Called repeatedly while killed processes are waited for: stops the file system from retrying requests that the
     /// drive refuses.

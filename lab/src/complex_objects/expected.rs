@@ -13,7 +13,6 @@ pub struct Expected {
 /// A subobject whose value is not the committed one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Difference {
-    /// The subobject.
     pub subobject: Subobject,
     /// The sum of the committed additions.
     pub expected: i64,

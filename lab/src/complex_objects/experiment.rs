@@ -25,7 +25,6 @@ pub struct Plan {
     pub handlings: Vec<Handling>,
     /// The strategies under which each point is run, in turns.
     pub strategies: Vec<Strategy>,
-    /// The sweeps.
     pub sweeps: Vec<Sweep>,
     /// The length of each run.
     pub until: Until,

@@ -183,7 +183,6 @@ impl Experiment for Options {
 }
 
 impl Options {
-    /// The plan.
     fn plan(&self) -> anyhow::Result<Plan> {
         Ok(Plan {
             directory: self.directory.clone(),

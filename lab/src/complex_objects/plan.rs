@@ -31,7 +31,6 @@ impl Parameter {
         }
     }
 
-    /// Its meaning.
     pub fn meaning(self) -> &'static str {
         match self {
             Parameter::Multiprogramming => "degree of multiprogramming",

@@ -13,7 +13,6 @@ pub struct Row {
     pub strategy: &'static str,
     /// The varied parameter.
     pub over: Parameter,
-    /// Its value.
     pub value: u32,
     /// All parameters.
     #[serde(flatten)]

@@ -85,7 +85,6 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Mechanism::Asynchronous => "asynchronous",

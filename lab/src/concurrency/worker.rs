@@ -8,7 +8,6 @@ use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
-/// Bytes of a page.
 pub(super) const PAGE_BYTES: usize = 4096;
 
 /// Integers of a page.
@@ -21,7 +20,6 @@ pub(super) struct Task {
     pub test: Test,
     pub advice: bool,
     pub transactions: u64,
-    /// Its page.
     pub page: u64,
     /// The segment's name, if it is not in a directory.
     pub name: String,

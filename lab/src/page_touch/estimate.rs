@@ -11,11 +11,9 @@ use crate::floor::libxac::Access;
 /// An estimate and the measured cost, in nanoseconds a page.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Estimate {
-    /// The subject.
     pub subject: Subject,
     /// The access to the pages.
     pub access: Access,
-    /// The advice.
     pub advice: Advice,
     /// The steps that are added.
     pub steps: &'static str,

@@ -80,11 +80,9 @@ const KINDS: [(Access, Advice); 6] = [
 /// The times of one transaction by one subject.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Cell {
-    /// The subject.
     pub subject: Subject,
     /// The access to the pages.
     pub access: Access,
-    /// The advice.
     pub advice: Advice,
     /// The number of pages.
     pub pages: usize,
@@ -100,7 +98,6 @@ pub struct Cell {
 /// Pages that were read in the last transaction and are read again in the next.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Revisit {
-    /// The subject.
     pub subject: Subject,
     /// True if another session changed all of them in between.
     pub changed: bool,

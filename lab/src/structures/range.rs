@@ -21,9 +21,7 @@ pub enum Direction {
 
 /// A structure that can be walked in the order of its keys. Only this crate implements it.
 pub trait Ordered {
-    /// The keys.
     type Key: Key;
-    /// The values.
     type Value;
     /// The place of an entry.
     type Place;

@@ -139,7 +139,6 @@ impl Draw {
         [(); N].map(|()| b'0' + self.random.below(10) as u8)
     }
 
-    /// An address.
     pub fn address(&mut self) -> Address {
         let mut zip = *b"000011111";
         zip[..4].copy_from_slice(&self.digits::<4>());

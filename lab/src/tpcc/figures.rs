@@ -63,7 +63,6 @@ pub struct Figures {
     pub consistency: Consistency,
     /// The time of opening, with recovery and rebuilding the indexes.
     pub open_seconds: f64,
-    /// The recovery.
     pub recovery: RecoveryFigures,
     /// The conditions after recovery.
     pub recovered: Consistency,
@@ -74,7 +73,6 @@ pub struct Figures {
 /// A kind of transaction.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Kinds {
-    /// The kind.
     pub kind: Kind,
     /// The number committed.
     pub committed: u64,

@@ -8,16 +8,13 @@
 use sardonyx::{Error, Journal, Table, Tables, plain, record};
 
 plain! {
-    /// An address.
     #[derive(Debug, PartialEq, Eq)]
     pub struct Address {
         /// The first line.
         pub street_1: [u8; 20],
         /// The second line.
         pub street_2: [u8; 20],
-        /// The city.
         pub city: [u8; 20],
-        /// The state.
         pub state: [u8; 2],
         /// The postal code.
         pub zip: [u8; 9],
@@ -25,7 +22,6 @@ plain! {
 }
 
 record! {
-    /// A warehouse.
     #[table("warehouses", key = id)]
     #[derive(Debug, PartialEq, Eq)]
     pub struct Warehouse {
@@ -35,9 +31,7 @@ record! {
         pub year_to_date: i64,
         /// The sales tax.
         pub tax: i32,
-        /// Its name.
         pub name: [u8; 10],
-        /// Its address.
         pub address: Address,
         /// Zeroes.
         pub reserved: [u8; 3],
@@ -57,9 +51,7 @@ record! {
         pub next_order: u32,
         /// The sales tax.
         pub tax: i32,
-        /// Its name.
         pub name: [u8; 10],
-        /// Its address.
         pub address: Address,
         /// Zeroes.
         pub reserved: [u8; 7],
@@ -70,13 +62,10 @@ plain! {
     /// The part of a customer that transactions change.
     #[derive(Debug, PartialEq, Eq)]
     pub struct Account {
-        /// The balance.
         pub balance: i64,
         /// The payments of this year.
         pub year_to_date: i64,
-        /// Payments.
         pub payments: u32,
-        /// Deliveries.
         pub deliveries: u32,
     }
 }
@@ -101,7 +90,6 @@ record! {
         pub credit_limit: i64,
         /// The balance, the payments and the deliveries.
         pub account: Account,
-        /// The discount.
         pub discount: i32,
         /// `GC` or `BC`: good or bad.
         pub credit: [u8; 2],
@@ -127,7 +115,6 @@ record! {
         pub customer: u64,
         /// The key of the district where it was paid.
         pub district: u64,
-        /// The amount.
         pub amount: i64,
         /// The time.
         pub date: i64,
@@ -147,7 +134,6 @@ record! {
 }
 
 record! {
-    /// An order.
     #[table("orders", key = id)]
     #[derive(Debug, PartialEq, Eq)]
     pub struct Order {
@@ -169,7 +155,6 @@ record! {
 }
 
 record! {
-    /// A line of an order.
     #[table("order_lines", key = id)]
     #[derive(Debug, PartialEq, Eq)]
     pub struct OrderLine {
@@ -179,11 +164,9 @@ record! {
         pub delivered: i64,
         /// The price of all.
         pub amount: i32,
-        /// The item.
         pub item: u32,
         /// The warehouse that it came from.
         pub supplier: u32,
-        /// The quantity.
         pub quantity: u8,
         /// The stock's text for the district.
         pub district_text: [u8; 24],
@@ -199,11 +182,9 @@ record! {
     pub struct Item {
         /// Its number.
         pub id: u64,
-        /// Its price.
         pub price: i32,
         /// Its picture.
         pub image: u32,
-        /// Its name.
         pub name: [u8; 24],
         /// The data on it.
         pub data: [u8; 50],
@@ -222,7 +203,6 @@ plain! {
         pub quantity: i16,
         /// Zeroes.
         pub reserved: u16,
-        /// Orders.
         pub orders: u32,
         /// Orders of other warehouses.
         pub remote_orders: u32,
@@ -250,23 +230,17 @@ record! {
 /// The handles of all tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema {
-    /// The warehouses.
     pub warehouses: Table<Warehouse>,
-    /// The districts.
     pub districts: Table<District>,
-    /// The customers.
     pub customers: Table<Customer>,
     /// The payments.
     pub history: Journal<History>,
     /// The orders that were not delivered yet.
     pub new_orders: Table<NewOrder>,
-    /// The orders.
     pub orders: Table<Order>,
     /// Their lines.
     pub order_lines: Table<OrderLine>,
-    /// The items.
     pub items: Table<Item>,
-    /// The stock.
     pub stock: Table<Stock>,
 }
 

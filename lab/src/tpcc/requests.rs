@@ -36,7 +36,6 @@ impl Kind {
         Kind::StockLevel,
     ];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Kind::NewOrder => "new-order",
@@ -60,11 +59,9 @@ impl Kind {
 /// A line of an order that is entered.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Line {
-    /// The item.
     pub item: u32,
     /// The warehouse that it comes from.
     pub supplier: u32,
-    /// The quantity.
     pub quantity: u8,
 }
 
@@ -89,9 +86,7 @@ pub enum Who {
 pub enum Request {
     /// Enters an order.
     NewOrder {
-        /// The customer.
         customer: u64,
-        /// The lines.
         lines: [Line; LINES_MAX],
         /// The number of lines.
         count: u8,
@@ -104,7 +99,6 @@ pub enum Request {
         who: Who,
         /// The district where it is paid.
         district: u64,
-        /// The amount.
         amount: i64,
         /// The time.
         now: i64,
@@ -116,16 +110,13 @@ pub enum Request {
     },
     /// Delivers the oldest order of each district.
     Delivery {
-        /// The warehouse.
         warehouse: u32,
-        /// The carrier.
         carrier: u8,
         /// The time.
         now: i64,
     },
     /// Counts items of recent orders with a low stock.
     StockLevel {
-        /// The district.
         district: u64,
         /// A stock below this is low.
         threshold: i16,

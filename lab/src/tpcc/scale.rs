@@ -80,7 +80,6 @@ impl Scale {
         u64::from(self.warehouses) * warehouse + u64::from(self.items)
     }
 
-    /// The warehouses.
     pub fn all_warehouses(&self) -> impl Iterator<Item = u32> + use<> {
         1..=self.warehouses
     }
@@ -110,7 +109,6 @@ pub fn customer(district: u64, number: u32) -> u64 {
     district << 12 | u64::from(number)
 }
 
-/// The district of a customer.
 #[inline]
 pub fn district_of_customer(customer: u64) -> u64 {
     customer >> 12
@@ -128,7 +126,6 @@ pub fn number_of_order(order: u64) -> u32 {
     (order & ((1 << 28) - 1)) as u32
 }
 
-/// The district of an order.
 #[inline]
 pub fn district_of_order(order: u64) -> u64 {
     order >> 28

@@ -26,7 +26,6 @@ pub use shape::VALUE_BYTES_MAX;
 pub use show::findings;
 pub use worker::{Budget, serve};
 
-/// The trees in a segment.
 pub fn segment_trees() -> Vec<TreeEngine> {
     vec![
         TreeEngine::of::<BPlus>(),

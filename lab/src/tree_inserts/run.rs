@@ -79,9 +79,7 @@ pub struct Figures {
 /// The figures of one engine.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct TreeReport {
-    /// Its name.
     pub name: &'static str,
-    /// Its settings.
     pub settings: &'static str,
     /// One cell for each number of workers that the engine allows, in order.
     pub cells: Vec<Cell>,

@@ -2,7 +2,6 @@
 
 use sardonyx_workload::random::Random;
 
-/// Bytes of a field.
 pub const FIELD_BYTES: usize = 100;
 
 /// A new value of one field.
@@ -10,7 +9,6 @@ pub const FIELD_BYTES: usize = 100;
 pub struct Change {
     /// The field's number, from 0.
     pub field: u8,
-    /// Its value.
     pub value: [u8; FIELD_BYTES],
 }
 

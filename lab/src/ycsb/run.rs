@@ -56,9 +56,7 @@ pub struct Figures {
 /// The figures of one store.
 #[derive(Clone, Debug, Serialize)]
 pub struct StoreFigures {
-    /// Its name.
     pub name: &'static str,
-    /// Its settings.
     pub settings: &'static str,
     /// The time of loading, in seconds.
     pub load_seconds: f64,
@@ -71,7 +69,6 @@ pub struct StoreFigures {
 /// The figures of one store for one workload and size of batches.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Cell {
-    /// The workload.
     pub workload: Workload,
     /// Operations in a batch.
     pub batch: usize,

@@ -9,7 +9,6 @@ use std::path::Path;
 /// The results of operations.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Seen {
-    /// Rows.
     pub rows: u64,
     /// A digest of their keys and of all bytes of their fields, in order.
     pub digest: u64,
@@ -148,6 +147,5 @@ impl Store for Model {
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("there is no row with key {key}")]
 pub struct Missing {
-    /// Its key.
     pub key: u64,
 }

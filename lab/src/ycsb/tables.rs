@@ -21,10 +21,8 @@ type Value = [u8; FIELD_BYTES];
 
 /// A record with fields.
 pub trait Fields: Plain<Key = u64> {
-    /// Its fields.
     const FIELDS: &'static [Field<Self, Value>];
 
-    /// Its key.
     fn key(&self) -> u64;
 
     /// All bytes of them.
@@ -276,7 +274,6 @@ impl<R: Fields> OfRows<R> {
     }
 }
 
-/// Sardonyx.
 #[derive(Debug)]
 pub struct Sardonyx(Rows);
 

@@ -43,7 +43,6 @@ impl Workload {
         Workload::E,
     ];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Workload::A => "A",

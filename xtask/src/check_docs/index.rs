@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use super::Finding;
 use super::page::without_links;
 
-/// The page.
 pub const PAGE: &str = "docs/tests.md";
 
 const HEAD: &str = "# Test programs

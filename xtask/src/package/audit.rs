@@ -19,7 +19,6 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Command;
 
-/// The section.
 const SECTION: &str = ".dep-v0";
 
 /// The most bytes of a list that is read back.

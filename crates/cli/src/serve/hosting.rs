@@ -63,11 +63,9 @@ enum Ended {
     HandsOver,
     /// Another host serves.
     Superseded,
-    /// The log is closed.
     LogClosed,
 }
 
-/// A host.
 pub struct Hosting<'a> {
     arguments: &'a Arguments,
     name: String,

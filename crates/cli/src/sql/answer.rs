@@ -3,7 +3,6 @@
 /// A part of an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// Rows.
     Rows(Rows),
     /// The statement's tag, such as `INSERT 0 1`.
     Done(String),
@@ -16,7 +15,6 @@ pub enum Answer {
 /// The rows of a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rows {
-    /// The columns.
     pub columns: Vec<Column>,
     /// A text for each column; `None` is null.
     pub rows: Vec<Vec<Option<String>>>,

@@ -4,7 +4,6 @@ use super::connection::Standing;
 
 /// A line, or a key that ends one.
 pub enum Typed {
-    /// A line.
     Line(String),
     /// Ctrl-C: the typed text is discarded.
     #[cfg_attr(

@@ -18,9 +18,9 @@ use std::path::PathBuf;
 /// sync must be left, so add a place and wait before you remove one that is in sync. Afterwards name the new places on
 /// each host, and restart the hosts one after the other: until then, a host is accepted with the places of before.
 ///
-/// With --put-back, the register of the copies becomes again the newest one that the copies know, after its keeper was
-/// restored from a backup, or the register was damaged or lost. With a host's directory, what that knows counts, too.
-/// It decides if hosts have gone on with an older register. End all hosts first.
+/// --put-back is for a keeper that was restored from a backup, or whose register was damaged or lost. It puts the newest
+/// register back that the copies know. With a host's directory, the register that the directory remembers counts, too; it
+/// decides if hosts have continued with an older register. End all hosts first.
 ///
 /// Examples:
 ///   sardonyx store copies 'copies:s3://ledger/bank;tcp://a:7071;tcp://b:7071' --add tcp://c:7071

@@ -39,7 +39,6 @@ pub enum StateError {
     Refused {
         /// The server's URL.
         url: String,
-        /// The status.
         status: u16,
         /// The answer's text.
         text: String,

@@ -80,7 +80,6 @@ pub enum FrozenTables {}
 pub enum OwnedRow {}
 
 impl OwnedRow {
-    /// The row.
     pub fn row(&self) -> anyhow::Result<RowRef<'_, OneRow>> {
         match *self {}
     }

@@ -10,7 +10,6 @@ use arrow_buffer::{NullBuffer, i256};
 use arrow_schema::{DataType, TimeUnit};
 use sardonyx_rows::schema::{Type, ValueRef};
 
-/// Milliseconds of a day.
 const DAY_MILLISECONDS: i64 = 86_400_000;
 
 /// A column of some rows.

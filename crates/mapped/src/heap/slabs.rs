@@ -383,7 +383,6 @@ fn free_slot(used: &[u64; 4], class: Class) -> (Option<u32>, u32) {
     (first.filter(|_| free > 0), free)
 }
 
-/// Slots in use.
 pub(super) fn used_slots(used: &[u64; 4]) -> u32 {
     used.iter().map(|word| word.count_ones()).sum()
 }

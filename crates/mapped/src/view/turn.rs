@@ -28,7 +28,6 @@ pub(super) struct Turns {
 #[must_use = "the turn is over when this is dropped"]
 pub struct Turn<'a> {
     turns: &'a Turns,
-    /// It is this thread's.
     _of_a_thread: PhantomData<*const ()>,
     /// Taken back after the turn was given back, since fields are dropped later.
     _blocked: Option<Blocked>,

@@ -23,7 +23,6 @@ pub(crate) trait WriteBytes {
     fn write(&mut self, page: PageId, offset: usize, bytes: &[u8]);
 }
 
-/// A slot's number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct SlotNumber(usize);
 

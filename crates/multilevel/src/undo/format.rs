@@ -16,7 +16,6 @@ pub(crate) const MAGIC: [u8; 8] = *b"SdxUndo1";
 /// The most operations that can be registered in one database.
 pub(crate) const OPERATIONS_MAX: usize = 256;
 
-/// Bytes of a name's place.
 pub(crate) const NAME_PLACE_BYTES: usize = 128;
 
 /// More than would be used in a century.
@@ -45,7 +44,6 @@ pub(crate) struct Header {
     pub names: u32,
 }
 
-/// Bytes of the header.
 pub(crate) const HEADER_BYTES: usize = 24;
 
 impl Header {

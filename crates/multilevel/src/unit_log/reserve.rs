@@ -42,7 +42,6 @@ impl Growth {
     }
 }
 
-/// The reserved pages.
 #[derive(Debug, Default)]
 pub(crate) struct PageReserve {
     /// By transaction, if it has any.

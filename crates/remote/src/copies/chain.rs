@@ -55,7 +55,6 @@ impl Item<'_> {
 pub(super) enum Has {
     /// The copy has these bytes.
     These,
-    /// Others.
     Others(Vec<u8>),
 }
 

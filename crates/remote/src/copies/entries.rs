@@ -29,7 +29,7 @@ pub(super) struct Tenure {
     pub is_settled: bool,
     /// The last number that is on all copies, as far as this process knows.
     pub complete: u64,
-    /// The state that each copy of its set was told of ([`witness`](super::witness)).
+    /// The state that each copy of its set has recorded ([`witness`](super::witness)).
     pub told: Option<Arc<View>>,
 }
 

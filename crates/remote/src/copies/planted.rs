@@ -28,7 +28,7 @@ sardonyx_base::planted_errors! {
     AddedInSync,
     /// A register of a later generation is taken for a successor, of whatever line it is.
     AncestryIgnored,
-    /// A writer appends on a set of copies that it has not told of it.
+    /// A writer appends on a set of copies without recording the set at each of them first.
     NotTold,
     /// Copies that are out are not asked for the newest register that they saw.
     OutNotAsked,

@@ -27,9 +27,9 @@ use std::path::Path;
 /// register afterwards.
 ///
 /// # Errors
-/// [`StoreError::Place`]: the place has no copies. [`StoreError::Setup`]: the directory remembers no register of this
-/// set, no copy that answers knows one, they know two lines and no directory is named, or nothing is newer than the
-/// present one. The keeper's; if one is unclear, look at the register.
+/// [`StoreError::Place`]: the place has no copies. [`StoreError::Setup`]: there is no register to put back. Either the
+/// directory remembers none of this set, or no copy that answers knows one. Or the copies know two lines and no directory
+/// is named, or nothing is newer than the present one. The keeper's; if one is unclear, look at the register.
 pub fn put_back(
     place: &str,
     directory: Option<&Path>,
@@ -140,7 +140,7 @@ impl States {
     }
 
     /// False if no entry was acknowledged under this state, nor under a later one of its line: a copy in its set does not
-    /// know it. Programs of before told the copies nothing.
+    /// know it. Earlier programs recorded nothing at the copies.
     fn may_count(&self, state: &SetRecord) -> bool {
         let lacks = |answer: &&Answer| {
             let mut set = state.in_sync();

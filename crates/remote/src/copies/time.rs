@@ -9,7 +9,6 @@ pub(super) trait Time: Send + Sync + Debug {
     fn pause(&self, time: Duration);
 }
 
-/// The system's.
 #[derive(Debug)]
 pub(super) struct SystemTime(pub Instant);
 

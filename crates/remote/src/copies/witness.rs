@@ -1,4 +1,4 @@
-//! The newest register that a copy was told of: an object `copies/SET-seen-GENERATION-AUTHOR` of the copy, with the
+//! The newest register that a copy has recorded: an object `copies/SET-seen-GENERATION-AUTHOR` of the copy, with the
 //! register's text.
 //!
 //! A host that knows no newer register cannot tell one that its keeper has from an older one, which was restored. The
@@ -7,11 +7,11 @@
 //! writer, excludes a copy, or lets one in, and a host asks them when it begins. One answer of a copy that knows a
 //! later register, or one of another line, is enough to refuse the keeper's ([`SetRecord::after`]).
 //!
-//! **Invariants:** a copy is told only of registers that the keeper had, and looks of a reader begin after the answer of
+//! **Invariants:** a copy records only registers that the keeper had, and looks of a reader begin after the answer of
 //! the copy before it calls a register old. So no change that happens meanwhile raises a false alarm.
 //!
-//! If every copy of the newest set is away, and so are the directories of the hosts that used it, nothing that is left
-//! differs from the state of the backup.
+//! A restored keeper cannot be recognised if every copy of the newest set is away, and with them the directories of the
+//! hosts that used it: what is left is as the backup has it.
 
 use super::keeper::{Keeper, View};
 use super::members::{Members, Wait};
@@ -28,7 +28,7 @@ const ATTEMPTS: u32 = 16;
 /// The folder of what copies know of their sets.
 const FOLDER: &str = "copies";
 
-/// A register that a copy was told of.
+/// A register that a copy has recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Seen {
     pub identity: u64,
@@ -83,7 +83,7 @@ impl Seen {
     }
 }
 
-/// The registers that a store was told of, of any set: mostly one.
+/// The registers that a store has recorded, of any set: mostly one.
 ///
 /// # Errors
 /// The store's.
@@ -101,7 +101,7 @@ pub(super) fn seen_at(store: &dyn RemotePlace) -> Result<Vec<Seen>, StoreError> 
 /// The store's.
 pub(super) fn tell(store: &dyn RemotePlace, record: &SetRecord) -> Result<(), StoreError> {
     let told = Seen::of(record);
-    // A conflict: it was told before.
+    // A conflict: it is recorded already.
     store.create_object(&told.name, record.encode().as_bytes())?;
     let is_before = |seen: &Seen| {
         seen.identity == told.identity

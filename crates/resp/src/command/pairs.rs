@@ -13,7 +13,6 @@ pub(super) trait Kept: Clone + Default {
     /// Reads it from the element's row.
     fn read(row: &dyn ReadRow) -> Result<Self, Failure>;
 
-    /// Its bytes.
     fn bytes(&self) -> usize;
 }
 

@@ -12,9 +12,7 @@ use std::ops::Bound;
 pub(super) enum Range<'l> {
     /// By rank; counted from the end if negative.
     Rank(i64, i64),
-    /// By score.
     Score(Bound<f64>, Bound<f64>),
-    /// By member.
     Member(End<'l>, End<'l>),
 }
 

@@ -66,7 +66,6 @@ enum Place {
     Arguments,
     /// With an output that is never waited for.
     Output,
-    /// With a waker.
     Waker,
 }
 

@@ -62,7 +62,6 @@ pub(super) trait Runs: Debug + Sync {
     /// Pages that there may be.
     fn pages(&self) -> u64;
 
-    /// Its database.
     fn database(&self) -> u64;
 
     /// The most bytes of redo records of a transaction.

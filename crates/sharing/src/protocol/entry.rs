@@ -17,7 +17,6 @@ use smallvec::SmallVec;
 /// The holder of a page lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum LockOwner {
-    /// A transaction.
     Transaction(TransactionId),
     /// A node, for those of its transactions to which it grants read locks itself: a read
     /// authorisation.

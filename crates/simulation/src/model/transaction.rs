@@ -38,7 +38,6 @@ pub struct Job {
 /// The use of one of a transaction's streams of random numbers.
 #[derive(Clone, Copy)]
 pub(super) enum Draws {
-    /// Its path lengths.
     PathLengths,
     /// The log disk's access time.
     Log,

@@ -418,7 +418,6 @@ fn distance_of(kind: SqlType) -> Result<SqlType, SqlError> {
     })
 }
 
-/// A window by its name.
 fn named_window<'w>(name: &str, named: &'w [(String, Window)]) -> Result<&'w Window, SqlError> {
     let found = named.iter().find(|(there, _)| there == name);
     found.map(|(_, window)| window).ok_or_else(|| {

@@ -83,7 +83,6 @@ impl Done {
         Some(self.0.get(name)?.front()?.first)
     }
 
-    /// Forgets that.
     pub(super) fn forget_first(&mut self, name: &str) {
         if let Some(runs) = self.0.get_mut(name)
             && let Some(run) = runs.pop_front()

@@ -27,7 +27,6 @@ use std::sync::Arc;
 /// A table's next content. Dropping this handle abandons the content.
 #[derive(Debug)]
 pub struct Beside {
-    /// The table.
     table: u16,
     /// The number under which the content is made.
     number: u16,

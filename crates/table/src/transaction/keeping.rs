@@ -28,7 +28,6 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 pub(crate) struct KeptTable {
-    /// Its number.
     number: u64,
     reserved: u64,
 }

@@ -89,7 +89,6 @@ fn own_pages(pages: &[u8]) -> Vec<usize> {
         .collect()
 }
 
-/// The page with the rows.
 fn rows_page(pages: &[u8]) -> usize {
     let kind = |page: &usize| pages[page + PAGE_SIZE - 6] == 0;
     own_pages(pages)

@@ -3,13 +3,10 @@
 //! The seed determines the entry of a number (I11), and the numbers in an index are those below a count. So the
 //! expected contents are known without keeping them.
 
-/// Bytes of a key.
 pub const KEY_BYTES: usize = 16;
 
-/// Bytes of a value.
 pub const VALUE_BYTES: usize = 100;
 
-/// A key.
 pub type Key = [u8; KEY_BYTES];
 
 /// A key and its value.

@@ -61,7 +61,6 @@ pub struct WorkReport {
 /// The figures of an engine under a load.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct EngineReport {
-    /// Its name.
     pub name: &'static str,
     /// One for each number of threads, in order.
     pub cells: Vec<Cell>,

@@ -14,7 +14,6 @@ pub const VALUE_BYTES: usize = 92;
 pub const FILLER_BYTES: usize = VALUE_BYTES - 8;
 
 record! {
-    /// An account.
     #[table("accounts", key = id)]
     #[derive(Debug, PartialEq)]
     pub struct Account {
@@ -68,7 +67,6 @@ impl Account {
     }
 }
 
-/// A customer.
 #[derive(Record, Clone, PartialEq, Debug)]
 #[record(table = "customers", key = id)]
 pub struct Customer {

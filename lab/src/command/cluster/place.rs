@@ -28,7 +28,6 @@ impl Temporary {
         Temporary(place)
     }
 
-    /// The path.
     pub fn path(&self) -> &Path {
         &self.0
     }

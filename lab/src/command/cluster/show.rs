@@ -10,7 +10,6 @@ use sardonyx_results::table::Table;
 use sardonyx_results::units::{count, percent, rate};
 use std::io::Write;
 
-/// The load in a line.
 pub fn load_line(load: &Load) -> String {
     let how = match load.rate {
         Some(tps) => format!("{tps} TPS arrive at each node"),

@@ -82,7 +82,6 @@ pub enum Owner {
 /// An access to a subobject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// The subobject.
     pub subobject: Subobject,
     /// The way in which it is reached.
     pub owner: Owner,
@@ -93,7 +92,6 @@ pub struct Access {
 /// An operation on a complex object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectOperation {
-    /// The complex object.
     pub complex_object: u32,
     /// The own subobjects, then the foreign ones. One may be there twice.
     pub accesses: Vec<Access>,

@@ -2,7 +2,6 @@
 
 use super::{ComplexObjectError, within};
 
-/// The bytes of a page.
 pub const PAGE_BYTES: usize = 4_096;
 
 /// The bytes of a subobject, with its identity.
@@ -105,7 +104,6 @@ impl Scale {
         }
     }
 
-    /// Complex objects.
     pub fn complex_objects(&self) -> u32 {
         self.complex_objects
     }

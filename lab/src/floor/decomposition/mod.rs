@@ -74,7 +74,6 @@ pub struct Decomposition {
 pub struct Row {
     /// The source of the step: a table of the LIBXAC thesis, or `today`.
     pub source: &'static str,
-    /// The step.
     pub step: &'static str,
     /// The cost of the step, in nanoseconds; `None` if this kernel does not support it.
     pub nanoseconds: Option<f64>,

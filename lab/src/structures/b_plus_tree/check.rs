@@ -11,13 +11,10 @@ use crate::structures::page::Pages;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Figures {
-    /// Entries.
     pub entries: usize,
     /// Levels, the leaves' one included.
     pub levels: usize,
-    /// Leaves.
     pub leaves: usize,
-    /// Inner nodes.
     pub inner_nodes: usize,
     /// Pages that were used and are free.
     pub free_pages: usize,

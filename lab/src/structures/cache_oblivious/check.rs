@@ -11,11 +11,9 @@ use crate::structures::page::Pages;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Figures {
-    /// Entries.
     pub entries: usize,
     /// Levels of the index.
     pub levels: usize,
-    /// Segments.
     pub segments: usize,
     /// The number of entries for which the segments have room.
     pub slots: usize,

@@ -50,9 +50,7 @@ pub enum Refusal {
     /// A row is missing.
     #[error("{table} has no row with key {key}")]
     Missing {
-        /// The table.
         table: &'static str,
-        /// The key.
         key: u64,
     },
     /// No customer of a district has this last name.

@@ -29,17 +29,13 @@ pub struct Sold {
     pub credit: [u8; 2],
     /// The customer's discount.
     pub discount: i32,
-    /// The warehouse's tax.
     pub warehouse_tax: i32,
-    /// The district's tax.
     pub district_tax: i32,
     /// The total price.
     pub total: i64,
-    /// The lines.
     pub lines: Vec<SoldLine>,
 }
 
-/// A line of it.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SoldLine {
     /// The item's name.

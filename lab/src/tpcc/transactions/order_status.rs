@@ -18,20 +18,16 @@ pub struct Status {
     pub name: ([u8; 16], [u8; 2], [u8; 16]),
     /// The customer's balance.
     pub balance: i64,
-    /// The order.
     pub order: Order,
     /// Its lines, as many as the order has.
     pub lines: [StatusLine; LINES_MAX],
 }
 
-/// A line of it.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct StatusLine {
-    /// The item.
     pub item: u32,
     /// The warehouse that it came from.
     pub supplier: u32,
-    /// The quantity.
     pub quantity: u8,
     /// The price of all.
     pub amount: i32,

@@ -46,7 +46,6 @@ pub(super) enum Reply {
     Declared(Declared),
     /// Rows of a cursor.
     Fetched(Fetch),
-    /// The columns of a cursor.
     CursorColumns(String, Formats),
     /// A statement that is no step was done.
     Complete(&'static str),

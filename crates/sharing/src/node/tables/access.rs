@@ -31,7 +31,6 @@ pub(crate) trait Access {
     /// Changes bytes of pages that are locked for writing: all of them, or none.
     fn write_all(&mut self, changes: &[Change<'_>]) -> Result<(), NodeError>;
 
-    /// Its database.
     fn database(&self) -> u64;
 
     /// The tables that are known from earlier transactions, where something is kept of them.

@@ -497,7 +497,6 @@ fn the_parts_add_up_littles_law_holds_and_processors_are_as_busy_as_arithmetic_s
     }
 }
 
-/// I11.
 #[test]
 fn i11_the_same_seed_gives_the_same_figures_and_another_gives_others() {
     for settings in BUSY {

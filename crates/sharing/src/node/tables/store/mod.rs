@@ -139,7 +139,6 @@ impl<'t> NodeTables<'t> {
         Ok(done)
     }
 
-    /// The row with a key.
     fn row_with_key(
         &self,
         info: &Arc<TableInfo>,
