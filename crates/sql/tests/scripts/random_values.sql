@@ -359,3 +359,41 @@ query
 select '-1298689.25'::float4, '131072.625'::float4, '562949953421312.625'::float8
 ----
 -1.2986892e+06|131072.62|562949953421312.6
+
+query
+select timestamp 'infinity' at time zone 'nowhere', timezone('ab', timestamptz '-infinity')
+----
+infinity|-infinity
+
+query
+select quote_literal(' x'::char(4)::varchar(1)), quote_literal('a b'::char(4)::varchar(2)), length('ab'::char(4)::varchar(3))
+----
+' '|'a '|2
+
+query
+select lower('İ'), initcap('aİ')
+----
+i|Ai
+
+statement error 42804
+select case when true then time '06:00' else interval '1 day' end
+
+query
+select jsonb_object_agg(x, 1), json_object_agg(x, 1) from (values ('::1'::inet)) q(x)
+----
+{"::1": 1}|{ "::1" : 1 }
+
+query
+select coalesce(time '06:00', '07:00'), greatest(interval '1 day', '2 days')
+----
+06:00:00|2 days
+
+query
+select json_object_agg(x, 1) from (values ('ab '::char(4))) q(x)
+----
+{ "ab  " : 1 }
+
+query
+select 'b'::char(4)::bytea, ' x'::bpchar::bytea
+----
+\x62202020|\x2078
