@@ -328,7 +328,10 @@ fn a_table_of_rows_that_change_in_each_attempt_is_filled_in_the_stage_after_the_
         let alone = calls_of(large, 1000, |_, _| {});
         assert!(alone > 1, "{large} did not run aside");
         let changing = calls_of(large, 1000, |_, database| {
-            let change = run(&mut session(database), "update t set a = a + 1 where id = 5");
+            let change = run(
+                &mut session(database),
+                "update t set a = a + 1 where id = 5",
+            );
             change.expect("changed");
         });
         assert_eq!(changing, 3 * alone, "{large}");
