@@ -203,6 +203,7 @@ impl Creating<'_> {
                     Some(content) => tx.take_over_redefined(content, define)?,
                     None => define(tx)?,
                 };
+                self.database.catalogue_changed();
                 note_drawn(tx, self.database, self.with)?;
                 Ok(complete)
             },
