@@ -167,8 +167,8 @@ impl Arguments {
             let copies = health.record.copies.iter();
             copies.map(|copy| CopyOfLog::of(copy, health)).collect()
         });
-        let host = primary(&remote)?;
         let silence = silence_of_host(&remote)?;
+        let host = primary(&remote)?;
         let boundary = ask(patience, || store.read_register(Register::Boundary))?;
         let boundary = boundary.map(|stored| Boundary::decode(&stored.bytes));
         let boundary = boundary
