@@ -7,12 +7,14 @@
 //! - relative links to missing files, and anchors that no heading has;
 //! - paths in `code` of a missing file of the repository (CHANGELOG may name former files), and paths in `code` that
 //!   begin with a crate and name none of its items;
+//! - constants in tables, named with their file, that have another value there ([`constants`]);
 //! - names of invariants' tests (`i7_…`) that no test has;
 //! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list;
 //! - a page of test programs, docs/tests.md, that is not as the tests say: `--write` writes it;
 //! - tables of figures that are not as the kept output of their commands says ([`figures`]): `--write` writes them;
 //! - methods of the crate `sardonyx` that docs/public-api.txt lacks, and listed ones that no source has.
 
+mod constants;
 mod figures;
 mod habits;
 mod index;
@@ -105,6 +107,7 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
             });
         };
         tables::check(page, &mut report);
+        constants::check(page, &sources, &mut report);
         links::check(root, file, page, &pages, &mut report);
         if !file.ends_with("CHANGELOG.md") {
             names::check(root, page, &tests, &items, &mut report);
