@@ -29,7 +29,10 @@
 //! [`Findings`](sardonyx_results::Findings): grids whose columns are declared once, notes, charts. Then a line in
 //! [`registry`]: printing, JSON, CSV, SVG, exit codes and `--help` follow.
 
-#![allow(missing_docs, reason = "the crate is not published: its interface is the programs' help")]
+#![allow(
+    missing_docs,
+    reason = "the crate is not published: its interface is the programs' help"
+)]
 
 pub mod complex_objects;
 pub mod concurrency;

@@ -39,8 +39,10 @@
 //! Implement [`Peer`] in a module of its own and add one line to [`registry`]. The tests run over
 //! the registry, so they cover the new engine too.
 
-#![allow(missing_docs, reason = "the crate is not published: its interface is the programs' help")]
-
+#![allow(
+    missing_docs,
+    reason = "the crate is not published: its interface is the programs' help"
+)]
 #![forbid(unsafe_op_in_unsafe_fn)]
 
 pub mod command;
