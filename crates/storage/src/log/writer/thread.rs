@@ -26,11 +26,11 @@ impl LogWriter {
                 self.look_for_end();
                 return;
             }
+            spun = false;
         }
     }
 
-    /// Looks for work a short while before parking after a write: a park and a wake-up cost more than this. A thread that
-    /// woke up without finding a group, since another one has written it, parks at once.
+    /// Looks for work a short while before parking: a park and a wake-up cost more than this.
     fn spin(&self) -> bool {
         // In a model there is no time that could pass.
         if self.policy != GroupPolicy::Adaptive || cfg!(shuttle) {
