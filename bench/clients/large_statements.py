@@ -57,7 +57,7 @@ WORK = {
     "generated not null": "ALTER TABLE large ADD COLUMN twice int GENERATED ALWAYS AS (amount * 2) STORED NOT NULL",
     "volatile": "ALTER TABLE large ADD COLUMN chance float8 DEFAULT random()",
     "serial": "ALTER TABLE large ADD COLUMN number serial",
-    # Rows of another table come with the statement.
+    # A row of another table goes with each.
     "cascade": "DELETE FROM large WHERE id > 0",
     "as": "CREATE TABLE made AS SELECT id, amount, filler FROM large",
     "into": "SELECT id, amount, filler INTO made FROM large",

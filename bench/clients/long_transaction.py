@@ -1,21 +1,19 @@
 #!/usr/bin/env python3
 """One interactive transaction of many statements, each in a flight of its own, on Sardonyx and PostgreSQL in one run.
 
-    bench/clients/long_transaction.py [--statements N,N] [--rounds N] [--instructions] [--engines NAME,NAME] [--json]
+    bench/clients/long_transaction.py [--statements N,N] [--rounds N] [--engines NAME,NAME] [--json]
 
 A client (psycopg) begins a transaction, sends so many INSERT, UPDATE or SELECT statements of one row each, one after the
 other, and commits. Shown are the seconds of each, the median of the rounds. Linear cost is the same time per statement
-for each number of statements. With --instructions, `perf stat` also counts the instructions of Sardonyx' server in user mode for
-a statement: other programs and the caches of the machine do not change them.
+for each number of statements. Beside them is the processor time of the engine's processes (`/proc/PID/stat`): the client's own
+share is not in it.
 """
 
 import argparse
 import json
 import os
 import pathlib
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -50,28 +48,10 @@ def run(at, name, statements):
     return spent
 
 
-def counted(engine, act):
-    """The result of `act`, and the instructions of an engine's processes meanwhile."""
-    processes = ",".join(map(str, engine.processes()))
-    with tempfile.NamedTemporaryFile("r") as output:
-        command = ["perf", "stat", "-x,", "-e", "instructions:u", "-p", processes, "-o", output.name]
-        perf = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        # It has attached once it sleeps; a transaction of thousands of statements is not changed by its first ones.
-        time.sleep(0.3)
-        result = act()
-        perf.send_signal(signal.SIGINT)
-        perf.wait()
-        counts = [line.split(",")[0] for line in output.read().splitlines() if "instructions" in line]
-    if not counts or not counts[0].isdigit():
-        sys.exit("perf counted no instructions")
-    return result, int(counts[0])
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--statements", default="10000", help="how many, separated by commas")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--instructions", action="store_true", help="of Sardonyx' server for a statement, by perf")
     parser.add_argument("--engines", default="Sardonyx,PostgreSQL")
     parser.add_argument("--directory", default=None, help="on the disk that is to be measured")
     parser.add_argument("--json", action="store_true")
@@ -85,21 +65,16 @@ def main():
         try:
             for statements in map(int, arguments.statements.split(",")):
                 times = {name: {engine: [] for engine in engines} for name in WORK}
-                instructions = {name: [] for name in WORK}
+                processor = {name: {engine: [] for engine in engines} for name in WORK}
                 for _ in range(arguments.rounds):
                     for engine in engines:
                         for name in WORK:
-                            act = lambda: run(dsn(engines[engine]), name, statements)
-                            if arguments.instructions and engine == "Sardonyx":
-                                seconds, count = counted(engines[engine], act)
-                                instructions[name].append(count // statements)
-                            else:
-                                seconds = act()
-                            times[name][engine].append(seconds)
+                            before = engines[engine].ticks()
+                            times[name][engine].append(run(dsn(engines[engine]), name, statements))
+                            ticks = engines[engine].ticks() - before
+                            processor[name][engine].append(ticks / os.sysconf("SC_CLK_TCK"))
                 for name, seconds in times.items():
-                    result = {"work": name, "statements": statements, "seconds": seconds}
-                    if arguments.instructions:
-                        result["instructions"] = instructions[name]
+                    result = {"work": name, "statements": statements, "seconds": seconds, "processor": processor[name]}
                     results.append(result)
         finally:
             for engine in engines.values():
@@ -110,9 +85,9 @@ def main():
     print(f"{'seconds':<10}{'statements':>12}" + "".join(f"{engine:>14}" for engine in arguments.engines.split(",")))
     for one in results:
         shown = "".join(f"{statistics.median(seconds):>14.2f}" for seconds in one["seconds"].values())
-        counts = one.get("instructions")
-        more = f"  {statistics.median(counts):,.0f} instructions a statement" if counts else ""
-        print(f"{one['work']:<10}{one['statements']:>12,}{shown}{more}")
+        print(f"{one['work']:<10}{one['statements']:>12,}{shown}")
+        spent = (1e6 * statistics.median(of) / one["statements"] for of in one["processor"].values())
+        print(f"{'  processor, µs a statement':<22}" + "".join(f"{of:>14.1f}" for of in spent))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the programs of docs/quickstart.md, as they stand there, against a server.
 
-    bench/clients/quickstart.py HOST PORT [--only LANGUAGE,LANGUAGE]
+    bench/clients/quickstart.py HOST PORT [--redis HOST:PORT] [--only LANGUAGE,LANGUAGE]
 
 QUICKSTART names languages, too. A program whose language or client library cannot be had is left out, with a sentence. Go's and Rust's libraries are
 fetched; Java's driver is named by JDBC_JAR; Node's is found by NODE_PATH. Ends with 0 if every program that ran printed
@@ -21,6 +21,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parent.parent / "docs" / "quickstart.md"
 ADDRESS = "127.0.0.1:5433"
+REDIS_ADDRESS = "127.0.0.1:6380"
+REDIS = {"redis": "redis", "rq": "rq", "celery": "celery"}
 EXPECTED = "ada has 90, bob has 60"
 SECONDS = 600
 
@@ -32,8 +34,16 @@ def programs():
     return dict(found)
 
 
-def left_out(language):
+def left_out(language, redis_address):
     """Why a language cannot be had; None if it can."""
+    if language in REDIS:
+        if not redis_address:
+            return "the server's address for Redis is not given: --redis HOST:PORT"
+        if not all(map(importlib.util.find_spec, ["redis", REDIS[language]])):
+            return f"it is not installed: pip install redis {REDIS[language]}"
+        if language != "redis" and not runs_scripts(redis_address):
+            return "the server has no scripts: cargo build --features lua"
+        return None
     needed = {"node": "node", "java": "java", "go": "go", "rust": "cargo"}.get(language)
     if needed and not shutil.which(needed):
         return f"{needed} is not installed"
@@ -46,6 +56,18 @@ def left_out(language):
     if language == "node" and subprocess.run(["node", "-e", "require('pg')"], capture_output=True, cwd=HERE).returncode:
         return "the package pg is not installed: npm install pg (NODE_PATH names where)"
     return None
+
+
+def runs_scripts(address):
+    """Whether the server was built with the feature `lua`, on which queues rest."""
+    import redis
+
+    try:
+        return redis.Redis.from_url(f"redis://{address}/0").eval("return 1", 0) == 1
+    except redis.ResponseError as error:
+        if "need the feature" in str(error):
+            return False
+        raise
 
 
 def run(command, directory):
@@ -61,7 +83,11 @@ def started(language, text, directory):
         if named:
             text = f'sardonyx() {{ "{pathlib.Path(named).resolve()}" "$@"; }}\n{text}'
         return run(["bash", "-euo", "pipefail", "-c", text], directory)
-    if language in ("python", "sqlalchemy"):
+    if language in ("rq", "celery"):
+        # The interpreter's own directory has the commands `rq`, `celery` and `python3` of the same environment.
+        path = f'export PATH="{pathlib.Path(sys.executable).parent}:$PATH"\n'
+        return run(["bash", "-euo", "pipefail", "-c", path + text], directory)
+    if language in ("python", "sqlalchemy", "redis"):
         return run([sys.executable, "-c", text], directory)
     if language == "node":
         return run(["node", "-e", text], HERE)
@@ -88,6 +114,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("host")
     parser.add_argument("port")
+    parser.add_argument("--redis", default="", metavar="HOST:PORT")
     parser.add_argument("--only", default="", metavar="LANGUAGES")
     arguments = parser.parse_args()
     all_programs = programs()
@@ -95,13 +122,14 @@ def main():
     only = [name for name in wanted.split(",") if name] or list(all_programs)
     failed, ran = [], []
     for language in only:
-        absent = left_out(language)
+        absent = left_out(language, arguments.redis)
         if absent:
             print(f"{language:<11}left out  {absent}", flush=True)
             continue
         text = all_programs[language]
-        assert ADDRESS in text, f"{language}: the page's address"
-        text = text.replace(ADDRESS, f"{arguments.host}:{arguments.port}")
+        page, here = (REDIS_ADDRESS, arguments.redis) if language in REDIS else (ADDRESS, f"{arguments.host}:{arguments.port}")
+        assert page in text, f"{language}: the page's address"
+        text = text.replace(page, here)
         with tempfile.TemporaryDirectory() as directory:
             done = started(language, text, pathlib.Path(directory))
         lines = done.stdout.strip().splitlines()

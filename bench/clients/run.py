@@ -170,7 +170,7 @@ def prometheus(server):
 
 def quickstart(server):
     host, port = server.address("postgres")
-    return [sys.executable, HERE / "quickstart.py", host, port]
+    return [sys.executable, HERE / "quickstart.py", host, port, "--redis", ":".join(server.address("redis"))]
 
 
 def shell(script):

@@ -31,9 +31,7 @@ pub enum ExperimentError {
     Grow(#[from] GrowError),
     /// The segment in a directory is not on stable storage, so that nothing durable can be timed.
     #[error("the segment in {} has no log: nothing in it is durable", directory.display())]
-    NotDurable {
-        directory: PathBuf,
-    },
+    NotDurable { directory: PathBuf },
     /// Memory held another value than the committed one: the times are not valid.
     #[error("{what} is {found}, but {expected} was committed")]
     Wrong {

@@ -57,7 +57,7 @@ class Expressions:
 
     def literal(self, kind, is_typed=True):
         if self.chance(6):
-            return f"null::{kind}" if is_typed else "null"
+            return f"null::{spelled.type_name(kind)}" if is_typed else "null"
         raw = self.raw(kind)
         if kind == "int4" and is_typed and raw.lstrip("-").isdigit() and self.chance(80):
             return raw if raw[0] != "-" else f"({raw})"
@@ -69,10 +69,8 @@ class Expressions:
             return f"{quoted(raw)}::{self.pick(['char(4)', 'char(4)', 'char(2)', 'bpchar'])}"
         if kind == "varchar" and is_typed and self.chance(30):
             return f"{quoted(raw)}::varchar({self.number(1, 5)})"
-        if kind == "char":
-            return f"{quoted(raw)}::\"char\""
-        if kind == "char[]":
-            return f"{quoted(raw)}::\"char\"[]"
+        if kind.startswith("char"):
+            return f"{quoted(raw)}::{spelled.type_name(kind)}"
         if kind.startswith("time") and is_typed and "[" not in kind and self.chance(6):
             return f"{quoted(raw)}::{kind}({self.number(0, 6)})"
         if kind == "numeric" and is_typed and self.chance(10):

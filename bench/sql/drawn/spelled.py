@@ -3,6 +3,11 @@
 PIECES = ["a", "b", "ab", "A", " ", "", "é", "%", "_", "\\", "x,y", ",", "{", "}", '"', "null", "1", "-1", "ß", "İ", "日"]
 
 
+def type_name(kind):
+    """A type as SQL: `char` without quotes is another one."""
+    return f'"char"{kind[4:]}' if kind.startswith("char") else kind
+
+
 def text(drawn):
     return "".join(drawn.pick(PIECES) for _ in range(drawn.number(0, 4)))
 

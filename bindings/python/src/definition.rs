@@ -45,8 +45,14 @@ fn define(definitions: &Bound<'_, Definitions>, change: impl Change) -> PyResult
 
 #[pymethods]
 impl Definitions {
-    /// Makes a table: ``create_table("accounts", {"id": "u64", "owner": "text?"}, key="id")``. A type with a
-    /// question mark may be ``None``. Indexes are ``{"by_owner": ["owner", "id desc"]}``, ordered.
+    /// Makes a table: ``create_table("accounts", {"id": "i64", "owner": "text?"}, key="id")``. A type with a
+    /// question mark may be ``None``. The key is a column, or a list of columns.
+    ///
+    /// ``ordered=True`` makes the key an ordered index, by the name ``"primary"``; else a hash finds whole keys.
+    /// ``indexes={"by_owner": ["owner", "id desc"]}`` are ordered. ``unique={"by_mail": ["mail"]}`` are ordered,
+    /// and refuse a second row of equal values (``Duplicate``). ``checks={"solvent": "balance >= 0"}`` are conditions
+    /// of SQL that every row meets (``Refused``). Of a table that exists, an equal definition is accepted, and
+    /// another one is refused.
     #[pyo3(signature = (name, columns, *, key, ordered = false, indexes = None, unique = None, checks = None))]
     #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
     fn create_table(

@@ -51,7 +51,8 @@ macro_rules! kinds {
         /// `fn main() -> Result<(), Error>` prints.
         ///
         /// ```
-        /// use sardonyx_base::error::Error;
+        /// # use sardonyx_base::error as sardonyx;
+        /// use sardonyx::Error;
         ///
         /// #[derive(Debug, thiserror::Error)]
         /// #[error("{0} is out of stock")]

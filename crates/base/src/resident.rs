@@ -22,7 +22,8 @@ pub const ALIGN_MAX: usize = 4096;
 /// Implement it by `#[derive(Resident)]`.
 ///
 /// ```
-/// use sardonyx_base::resident::Resident;
+/// # mod sardonyx { pub mod low_level { pub use sardonyx_base::resident::Resident; } }
+/// use sardonyx::low_level::Resident;
 ///
 /// #[derive(Clone, Copy, Resident)]
 /// #[repr(C)]

@@ -131,7 +131,8 @@ mod tcp;
 mod variables;
 
 pub use copies::{
-    Copies, CopyRecord, PlacesChange, SetRecord, Standing, change_copies, copies_of, put_back,
+    Copies, CopiesHealth, CopyRecord, PlacesChange, SetRecord, Standing, change_copies,
+    copies_health, copies_of, put_back,
 };
 pub use directory::DirectoryLog;
 pub use encrypted::{ENCRYPTION_BYTES, EncryptedLog, Keys};

@@ -387,10 +387,13 @@ impl Own {
             return Ok(self.submit_in(self.tables.turn()?, requests, None));
         }
         if !requests.iter().all(|request| request.what.is_short()) {
-            // Transactions of before would be written when this one has ended: only the stage's holder closes their group.
-            let mut turn = self.tables.turn()?;
-            turn.hand_over();
-            return Ok(self.submit_in(turn, requests, None));
+            return waiting::aside(|| {
+                // Transactions of before would be written when this one has ended: only the stage's holder closes their
+                // group.
+                let mut turn = self.tables.turn()?;
+                turn.hand_over();
+                Ok(self.submit_in(turn, requests, None))
+            });
         }
         let submitted = self
             .tables
@@ -415,7 +418,14 @@ impl Own {
                 false => self.tables.reach(None)?,
             };
             let committed = match reached {
-                Reached::Turn(turn) => return Ok(self.submit_in(turn, requests, None)),
+                Reached::Turn(turn) => {
+                    let is_short = requests.iter().all(|request| request.what.is_short());
+                    let submit = || self.submit_in(turn, requests, None);
+                    return Ok(match is_short {
+                        true => submit(),
+                        false => waiting::aside(submit),
+                    });
+                }
                 Reached::Committed(committed) => committed,
             };
             let commands = self.commands.procedure();

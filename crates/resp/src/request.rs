@@ -33,6 +33,8 @@ use std::time::Instant;
 
 /// A command that copies its line takes a short time, if that has so many bytes at most.
 const SHORT_LINE_BYTES: usize = 4096;
+/// A command with more bytes is not short: its parts are many, or large.
+const SHORT_BYTES: usize = 64 << 10;
 /// A transaction of at most so many short commands is short.
 const SHORT_STEPS_MAX: usize = 64;
 
@@ -371,12 +373,12 @@ impl What {
     /// True if it has the stage for a short time, as far as its commands and their bytes tell.
     pub fn is_short(&self) -> bool {
         match self {
-            What::One(call) => call.is_fast(),
+            What::One(call) => call.is_short(),
             What::All(steps, ..) => {
                 steps.len() <= SHORT_STEPS_MAX
                     && steps
                         .iter()
-                        .all(|step| !matches!(step, Step::Call(call) if !call.is_fast()))
+                        .all(|step| !matches!(step, Step::Call(call) if !call.is_short()))
             }
             What::Watch(..) => true,
         }
@@ -438,6 +440,11 @@ impl Call {
     #[inline]
     fn is_fast(&self) -> bool {
         self.command.is(FAST) || self.command.is(SHORT) && self.line.bytes() <= SHORT_LINE_BYTES
+    }
+
+    #[inline]
+    fn is_short(&self) -> bool {
+        self.is_fast() && self.line.bytes() <= SHORT_BYTES
     }
 
     #[inline]
@@ -530,4 +537,56 @@ fn watch<S: State>(
         watched.insert((database, key.to_vec()), seen);
     }
     Ok(Reply::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command;
+
+    fn call(line: &str) -> Call {
+        let words: Vec<_> = line.split(' ').map(str::as_bytes).collect();
+        Call {
+            command: command::find(words[0]).expect("a command"),
+            line: Line::of(&words),
+            caller: None,
+        }
+    }
+
+    fn is_short(line: &str) -> bool {
+        What::One(call(line)).is_short()
+    }
+
+    fn are_short(lines: &[&str]) -> bool {
+        let steps = lines.iter().map(|line| Step::Call(call(line)));
+        What::All(steps.collect(), None, None).is_short()
+    }
+
+    #[test]
+    fn commands_whose_time_grows_with_the_data_or_with_their_bytes_are_not_short() {
+        let short = ["GET k", "SET k v", "INCR k", "SADD k m", "HSET k f v"];
+        let long = [
+            "KEYS *",
+            "HGETALL k",
+            "SMEMBERS k",
+            "LRANGE k 0 -1",
+            "SORT k",
+            "SUNIONSTORE k l m",
+            "ZUNIONSTORE k 2 l m",
+            "COPY k l",
+            "FLUSHALL",
+            "FCALL f 0",
+            "FCALL_RO f 0",
+        ];
+        for line in short {
+            assert!(is_short(line) && are_short(&[line]), "{line}");
+        }
+        for line in long {
+            assert!(!is_short(line) && !are_short(&["GET k", line]), "{line}");
+        }
+        let many = " member".repeat(SHORT_BYTES / 7 + 1);
+        assert!(!is_short(&format!("SADD k{many}")));
+        assert!(are_short(&["GET k"; SHORT_STEPS_MAX]));
+        assert!(!are_short(&["GET k"; SHORT_STEPS_MAX + 1]));
+    }
 }

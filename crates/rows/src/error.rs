@@ -3,7 +3,7 @@
 use crate::condition::ConditionError;
 use crate::open::{Conflict, TransactionEnded};
 use crate::row::RowError;
-use crate::schema::{SchemaError, Value};
+use crate::schema::{PRIMARY, SchemaError, Value};
 use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::log::LogError;
@@ -173,7 +173,7 @@ pub enum TableError {
         values: Box<[Value]>,
     },
     /// There is no such index.
-    #[error("table {table:?} has no index {index:?}")]
+    #[error("table {table:?} has no index {index:?}{}", unordered(index))]
     UnknownIndex {
         /// The table.
         table: String,
@@ -317,6 +317,16 @@ pub enum TableError {
         /// The reason.
         reason: &'static str,
     },
+}
+
+/// The remedy, if the index that a table lacks is that of its primary key: rows are found by a hash then.
+fn unordered(index: &str) -> &'static str {
+    match index {
+        PRIMARY => {
+            ": its primary key is not ordered; declare it `ordered`, or use `get` with the whole key"
+        }
+        _ => "",
+    }
 }
 
 /// Checks that a program may give this name.

@@ -2,20 +2,20 @@
 //! transaction is on disk before it is acknowledged.
 //!
 //! ```
-//! use sardonyx::{Tables, record};
+//! use sardonyx::{Error, Tables, record};
 //!
 //! record! {
 //!     #[table("accounts", key = id)]
 //!     struct Account {
-//!         id: u64,
+//!         id: i64,
 //!         balance: i64,
 //!     }
 //! }
 //!
-//! fn main() -> Result<(), sardonyx::Error> {
+//! fn main() -> Result<(), Error> {
 //! #   let directory = tempfile::tempdir()?;
-//! #   let path = directory.path().join("bank.sdx");
-//!     let bank = Tables::open(&path)?;
+//! #   std::env::set_current_dir(&directory)?;
+//!     let bank = Tables::open("bank.sdx")?;
 //!     let accounts = bank.table::<Account>()?;
 //!     bank.run(|tx| {
 //!         tx.insert(accounts, &Account { id: 1, balance: 100 })?;
@@ -23,8 +23,9 @@
 //!         Ok(())
 //!     })?;
 //!     bank.run(|tx| {
-//!         tx.update(accounts, 1, |account| account.balance -= 30)?;
-//!         tx.update(accounts, 2, |account| account.balance += 30)
+//!         let from = tx.update(accounts, 1, |account| account.balance -= 30)?; // `None` if it does not exist
+//!         let to = tx.update(accounts, 2, |account| account.balance += 30)?;
+//!         from.and(to).ok_or_else(|| Error::other("no such account")) // an error undoes the transaction
 //!     })?; // on stable storage when this returns
 //!     let of_two = bank.read(|view| Ok(view.get(accounts, 2)?.map(|account| account.balance)))?;
 //!     assert_eq!(of_two, Some(30));

@@ -239,7 +239,7 @@ impl Options {
     /// gets the same error if the log is at its limit and there is no memory for a snapshot. The checkpoint is taken when
     /// the transaction has ended, so run it again.
     ///
-    /// For tables; memory, operations, nodes, and [`checkpoints_at_followers`](Options::checkpoints_at_followers) refuse
+    /// For tables; memory, operations, nodes, and `checkpoints_at_followers` (of the feature `hosts`) refuse
     /// it. A compaction has the second copy all the same, as has a host as long as it follows, and until it has taken over
     /// from that copy: give such a machine the memory for both. The source may differ from one opening to the next, since
     /// the files are the same.

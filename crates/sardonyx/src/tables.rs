@@ -41,6 +41,17 @@ use std::sync::Arc;
 /// A database that is open as tables of typed records. Transactions are closures and batched procedures, one at a time,
 /// each on stable storage when its call returns. Share it between threads by reference or in an `Arc`.
 ///
+/// | to | call |
+/// | --- | --- |
+/// | open and close | [`open`](Self::open), [`close`](Self::close); other settings: [`Options`] |
+/// | open or make a table, a journal | [`table`](Self::table), [`create_table`](Self::create_table), [`journal`](Self::journal) |
+/// | run a transaction | [`run`](Self::run), [`transaction`](Self::transaction) for another durability or error type |
+/// | read | [`read`](Self::read) in turn, [`snapshot`](Self::snapshot) beside writers, [`journal_rows`](Self::journal_rows) |
+/// | wait inside of a transaction | [`begin`](Self::begin), [`retry`](Self::retry) |
+/// | run batches | [`register`](Self::register), [`submit_batch`](Self::submit_batch), [`submit`](Self::submit) |
+/// | change the schema | [`migrate`](Self::migrate), [`rename_table`](Self::rename_table), [`drop_table`](Self::drop_table) |
+/// | operate | [`backup`](Self::backup), [`checkpoint`](Self::checkpoint), [`statistics`](Self::statistics) |
+///
 /// It belongs to the process that opened it. In a child made by `fork` every call is refused ([`Error::Forked`]), and
 /// closing or dropping it does nothing. The child may open another database, or this one when the parent has closed it.
 #[derive(Debug)]

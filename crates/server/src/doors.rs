@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
@@ -109,12 +110,16 @@ impl Doors {
         &self.addresses
     }
 
-    /// The sockets, for the current runtime.
+    /// The sockets, each for the runtime of its protocol's clients.
     ///
     /// # Errors
     /// The system's.
-    pub(crate) fn listeners(&self) -> Result<Vec<(Protocol, Endpoint, Listener)>, ServerError> {
+    pub(crate) fn listeners<'r>(
+        &self,
+        threads: impl Fn(Protocol) -> &'r Handle,
+    ) -> Result<Vec<(Protocol, Endpoint, Listener)>, ServerError> {
         let listener = |door: &Door| {
+            let _inside = threads(door.protocol).enter();
             let made = match &door.listener {
                 Bound::Tcp(bound) => bound
                     .try_clone()

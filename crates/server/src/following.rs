@@ -92,7 +92,7 @@ impl Following {
         let mut tasks = JoinSet::new();
         {
             let _inside = runtime.enter();
-            for (protocol, endpoint, listener) in doors.listeners()? {
+            for (protocol, endpoint, listener) in doors.listeners(|_| runtime.handle())? {
                 let is_encrypted = begins_with_tls(protocol, &endpoint);
                 let (shared, stop) = (shared.clone(), shared.stop.clone());
                 let serve = move |stream| {

@@ -55,6 +55,7 @@ mod passwords;
 pub mod postgres;
 mod procedures;
 mod redis;
+mod runtimes;
 pub mod scram;
 mod server;
 pub mod slow_statements;

@@ -1,7 +1,7 @@
 //! The server: endpoints, the connections of clients, and an orderly shutdown.
 //!
-//! *One runtime* has all sockets, with a task for each connection. The task's thread runs the client's statements in
-//! their turn; the task then waits for the commit group without a thread of its own. So ten thousand idle clients cost
+//! *A runtime* has all sockets, with a task for each connection; on few processors, those of Redis clients are on a thread
+//! of their own ([`Runtimes`]). The task's thread runs the client's statements in their turn; the task then waits for the commit group without a thread of its own. So ten thousand idle clients cost
 //! only memory, and a thousand busy ones share a sync.
 //!
 //! *Shutdown*: new connections are refused, running requests finish, and all clients receive an error that the server
@@ -18,19 +18,19 @@ use crate::lease::Lease;
 use crate::metrics::{Metrics, Protocol};
 use crate::options::{Endpoint, Options};
 use crate::passwords::{Passwords, Users};
+use crate::runtimes::Runtimes;
 use crate::scram::random;
 use crate::state::Observed;
 use crate::stream::Stream;
 use crate::{gate as flights, memory, postgres, redis, spans, tls};
 use sardonyx::low_level::Gathering;
-use sardonyx_base::waiting;
 use sardonyx_resp::{Keyspace, SessionOptions};
 use sardonyx_sql::{Access, Database, Rights};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -44,8 +44,8 @@ const AT_ONCE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Server {
     shared: Arc<Shared>,
-    runtime: Option<Runtime>,
-    /// Until the runtime has ended, whose threads report when they rest.
+    runtimes: Option<Runtimes>,
+    /// Until the runtimes have ended, whose threads report when they rest.
     gathering: Option<Arc<Gathering>>,
     tasks: JoinSet<()>,
     addresses: Vec<(Protocol, Endpoint)>,
@@ -57,12 +57,9 @@ pub struct Server {
 /// Statements have half of the shutdown time to end by themselves. Of the rest, they have half to end after an
 /// interrupt.
 const FIRST_OF: u32 = 2;
-/// While one thread runs a statement, others serve.
-const WORKERS_MIN: usize = 2;
-
-/// The number of threads that serve.
-fn workers() -> usize {
-    std::thread::available_parallelism().map_or(WORKERS_MIN, |there| there.get().max(WORKERS_MIN))
+/// The number of processors.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The state that all connections share.
@@ -212,20 +209,7 @@ impl Server {
         Server::check(&database, &options)?;
         let (stop, stopped) = watch::channel(false);
         let gathering = database.tables().map(|tables| Arc::new(tables.gather()));
-        let at_rest = gathering.as_ref().map(Arc::downgrade);
-        let runtime = Builder::new_multi_thread()
-            .enable_all()
-            .thread_name("sardonyx-server")
-            // Transactions of other tasks share a group until then.
-            .on_thread_park(move || {
-                if let Some(gathering) = at_rest.as_ref().and_then(Weak::upgrade) {
-                    gathering.rest();
-                }
-            })
-            // A task that waits for the serial stage, or holds it for long, leaves its thread's place to another one.
-            .on_thread_start(|| waiting::set_step_aside(|work| tokio::task::block_in_place(work)))
-            .worker_threads(workers())
-            .build()
+        let runtimes = Runtimes::start(processors(), !options.redis.is_empty(), gathering.as_ref())
             .map_err(ServerError::Threads)?;
         let secret = random().map_err(|_| ServerError::Random)?;
         let passwords = Arc::new(Passwords::new(options.users.clone(), secret));
@@ -249,13 +233,13 @@ impl Server {
             shared: shared.clone(),
             tasks: JoinSet::new(),
             addresses: doors.addresses().to_vec(),
-            runtime: None,
+            runtimes: None,
             gathering,
             stop,
             doors: None,
         };
         {
-            let _inside = runtime.enter();
+            let _inside = runtimes.common().enter();
             let mut keyspace = None;
             // A database that serves no Redis client gets no tables for them.
             let tables = shared.database.tables().cloned();
@@ -270,7 +254,9 @@ impl Server {
                 keyspace = Some(redis::followed(shared.database.clone()));
             }
             let http = Observed::of(&shared.database).map(|observed| shared.http(observed));
-            for (protocol, endpoint, listener) in doors.listeners()? {
+            for (protocol, endpoint, listener) in
+                doors.listeners(|protocol| runtimes.of(protocol))?
+            {
                 let service = match protocol {
                     Protocol::Postgres => Some(Service::Postgres),
                     Protocol::Redis => keyspace.clone().map(Service::Redis),
@@ -283,7 +269,7 @@ impl Server {
                     }),
                 };
                 if let Some(service) = service {
-                    server.listen(service, &endpoint, listener);
+                    server.listen(service, &endpoint, listener, runtimes.of(protocol));
                 }
             }
             let looks = shared.clone();
@@ -306,11 +292,17 @@ impl Server {
                 });
             }
         }
-        server.runtime = Some(runtime);
+        server.runtimes = Some(runtimes);
         Ok(server)
     }
 
-    fn listen(&mut self, service: Service, endpoint: &Endpoint, listener: doors::Listener) {
+    fn listen(
+        &mut self,
+        service: Service,
+        endpoint: &Endpoint,
+        listener: doors::Listener,
+        threads: &Handle,
+    ) {
         let begins_with_tls = begins_with_tls(service.protocol(), endpoint);
         let (shared, counted) = (self.shared.clone(), self.shared.clone());
         let (stop, places) = (shared.stop.clone(), shared.places.clone());
@@ -328,7 +320,7 @@ impl Server {
         };
         let refused = move || counted.metrics.refused();
         let accepting = doors::accept(listener, stop, places, refused, serve);
-        self.tasks.spawn(accepting);
+        self.tasks.spawn_on(accepting, threads);
     }
 
     /// The endpoints that are served, with the ports that the system chose for port 0.
@@ -391,7 +383,7 @@ impl Server {
     }
 
     fn end(&mut self, at_once: bool) {
-        let Some(runtime) = self.runtime.take() else {
+        let Some(runtimes) = self.runtimes.take() else {
             return;
         };
         // The listeners may have ended already.
@@ -403,7 +395,7 @@ impl Server {
         let until = Instant::now() + drain;
         let left = || until.saturating_duration_since(Instant::now());
         let (tasks, shared) = (&mut self.tasks, &self.shared);
-        let drained = runtime.block_on(async {
+        let drained = runtimes.common().block_on(async {
             let all = async { while tasks.join_next().await.is_some() {} };
             tokio::pin!(all);
             if !at_once {
@@ -418,7 +410,7 @@ impl Server {
         if drained.is_err() {
             tracing::warn!("connections that did not end in time are cut off");
         }
-        runtime.shutdown_timeout(left());
+        runtimes.shut_down(left);
         self.gathering = None;
     }
 }

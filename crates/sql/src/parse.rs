@@ -12,6 +12,7 @@ mod identities;
 mod intervals;
 mod limits;
 mod locks;
+mod matches;
 mod merges;
 mod procedure;
 mod quantifiers;
@@ -31,6 +32,7 @@ pub(crate) use fetch::Fetch;
 pub(crate) use frames::{Excluded, excluded};
 pub(crate) use grouping_sets::NESTED_SETS;
 pub(crate) use identities::{drops_identity, names_sequence};
+use matches::with_plain_matches;
 pub(crate) use merges::DEFAULT_VALUES;
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use quantifiers::{ALL, ANY};
@@ -301,7 +303,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     })?;
     check_depth(text, &tokens)?;
     let tokens = with_nested_sets(with_exclusions(with_cast_offsets(with_symmetric(tokens))));
-    let tokens = with_whole_parts(tokens);
+    let tokens = with_plain_matches(with_whole_parts(tokens));
     let tokens = with_conflict_targets(
         text,
         with_limits(with_digits(with_quantifiers(with_merged_defaults(tokens)))),

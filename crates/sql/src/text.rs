@@ -2,6 +2,7 @@
 //! [`encode_text`] as the same value.
 
 pub(crate) mod datetime;
+mod floats;
 mod moments;
 pub(crate) mod templates;
 
@@ -16,6 +17,7 @@ use crate::values::json_tree::Json;
 use crate::values::search::{Query, Vector};
 use crate::values::zones::{SessionZone, distance};
 use crate::values::{networks, ranges};
+use floats::encode_float;
 use sardonyx::schema::{Value, ValueRef};
 use std::fmt::Write;
 
@@ -400,69 +402,6 @@ fn encode_integer(value: i128, out: &mut String) {
     };
 }
 
-/// The shortest digits that read as the same number, as PostgreSQL lays them out.
-fn encode_float(value: f64, is_single: bool, out: &mut String) {
-    if value.is_nan() {
-        out.push_str("NaN");
-        return;
-    }
-    if value.is_infinite() {
-        out.push_str(if value > 0.0 { "Infinity" } else { "-Infinity" });
-        return;
-    }
-    let (mut text, digits_max) = match is_single {
-        true => (format!("{:e}", value as f32), 6),
-        false => (format!("{value:e}"), 15),
-    };
-    let exponent = text.split_once('e').map_or("0", |(_, exponent)| exponent);
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..digits_max).contains(&exponent) {
-        let _ = match is_single {
-            true => write!(out, "{}", value as f32),
-            false => write!(out, "{value}"),
-        };
-        return;
-    }
-    // Digits between two floats read as one of them only where ties are rounded to even: PostgreSQL writes more.
-    let bits = if is_single { 25 } else { 54 };
-    while is_between_floats(&text, bits) {
-        let more = text.split_once('e').map_or(0, |(digits, _)| digits.len());
-        let more = more.saturating_sub(usize::from(text.contains('.')) + usize::from(value < 0.0));
-        text = match is_single {
-            true => format!("{:.more$e}", value as f32),
-            false => format!("{value:.more$e}"),
-        };
-    }
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let sign = if exponent < 0 { '-' } else { '+' };
-    let _ = write!(out, "{digits}e{sign}{:02}", exponent.unsigned_abs());
-}
-
-/// True for the digits of a number halfway between two floats: its binary form has this number of bits, one more than they.
-fn is_between_floats(text: &str, bits: u32) -> bool {
-    let (digits, exponent) = text.split_once('e').unwrap_or((text, "0"));
-    let digits = digits.trim_start_matches('-');
-    let fraction = digits.split_once('.').map_or(0, |(_, behind)| behind.len());
-    let whole: String = digits.chars().filter(|digit| *digit != '.').collect();
-    let exponent = exponent.parse::<i32>().unwrap_or(0) - fraction as i32;
-    let Ok(mut number) = whole.parse::<u128>() else {
-        return false;
-    };
-    // Powers of five decide: those of two only move the point.
-    for _ in 0..exponent.unsigned_abs() {
-        let next = match exponent > 0 {
-            true => number.checked_mul(5).filter(|number| *number < 1 << 100),
-            false => (number % 5 == 0).then_some(number / 5),
-        };
-        let Some(next) = next else {
-            return false;
-        };
-        number = next;
-    }
-    number != 0 && u128::BITS - number.leading_zeros() - number.trailing_zeros() == bits
-}
-
 /// A value of a type as a text of its own; `None` for a null.
 pub(crate) fn text_of(kind: SqlType, value: ValueRef<'_>) -> Option<String> {
     if value == ValueRef::Null {
@@ -517,6 +456,15 @@ mod tests {
             encoded(SqlType::Float4, Value::Float(1.5e10_f32.into())),
             "1.5000001e+10"
         );
+        for (value, text) in [
+            (-1_298_689.25, "-1.2986892e+06"),
+            (1_298_689.75, "1.2986898e+06"),
+            (131_072.625, "131072.62"),
+            (131_072.375, "131072.38"),
+            (0.25, "0.25"),
+        ] {
+            assert_eq!(encoded(SqlType::Float4, Value::Float(value)), text);
+        }
     }
 
     #[test]

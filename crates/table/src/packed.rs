@@ -62,9 +62,8 @@ impl TableSpace {
     /// pages as its rows take. [`TableSpace::open`] opens the tables of it.
     ///
     /// ```
-    /// use sardonyx_storage::store::PageStore;
-    /// use sardonyx_table::TableSpace;
-    ///
+    /// # use sardonyx_storage::store::PageStore;
+    /// # use sardonyx_table::TableSpace;
     /// let (space, _) = TableSpace::open(PageStore::reserve(1 << 20)?, 1)?;
     /// assert_eq!(space.packed(1 << 20)?.pages(), 0);
     /// # Ok::<_, Box<dyn std::error::Error>>(())

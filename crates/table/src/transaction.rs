@@ -54,7 +54,20 @@ pub use verbs::Walk;
 /// Redo bytes kept in reserve for the catalogue's and the page's own changes by one operation.
 const OVERHEAD_BYTES: usize = 512;
 
-/// A running transaction.
+/// A running transaction: `tx` in the closure of a call of `run`.
+///
+/// | to | verbs |
+/// | --- | --- |
+/// | read | `get`, `scan`, `count`; by an index: `index`; by names of columns: `rows` |
+/// | insert | `insert` a new record, `put` a new or another one |
+/// | change | `update`, `try_update`; `get_mut` and `save` a copy |
+/// | delete | `delete`, `remove` and return, `retain` some, `clear` all |
+/// | find once, then change | `find`, `set`, `record_mut`, `delete_row`; `next` while walking |
+/// | append to a journal | `append` |
+/// | undo a part | `savepoint`, `rollback_to` |
+/// | define | `create_table`, `add_column`, `create_index`, `drop_table` and others |
+///
+/// The other methods are for layers above the tables, such as SQL.
 #[derive(Debug)]
 pub struct Transaction<'a> {
     pub(crate) space: &'a mut TableSpace,

@@ -82,3 +82,9 @@ class Duplicate(Error):
 
 class Refused(Error, ValueError):
     """A value, a column or a table that is not valid: the message names it, and alternatives."""
+
+
+# Tracebacks show the name under which programs catch them.
+for _exception in [*globals().values()]:
+    if isinstance(_exception, type) and issubclass(_exception, Error):
+        _exception.__module__ = "sardonyx"

@@ -1,10 +1,10 @@
 //! `store status`: the database, its serving host, its log and its bases.
 
 use super::{Place, shown_time};
-use sardonyx::hosts::primary;
+use sardonyx::hosts::{RemoteLog, primary};
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
-use sardonyx_remote::{CopyRecord, RemoteOptions, copies_of};
+use sardonyx_remote::{CopiesHealth, CopyRecord, RemoteOptions, copies_health};
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
 use sardonyx_storage::disk::RealDisk;
@@ -18,6 +18,11 @@ use sardonyx_storage::remote_log::store::Register;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// A sign of the serving host is waited for at most so long.
+const SIGN_WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// Show the database, serving host, log and bases of a store.
 ///
@@ -25,6 +30,10 @@ use std::path::{Path, PathBuf};
 /// entries that were cut off it: transactions without which another host continued, and which may have been
 /// acknowledged. For a log on several places (copies:) it shows since when each place is in the set (in-sync), being
 /// filled (joining) or left out (out).
+///
+/// Warnings are shown last: of a serving host that gives no sign; of a copy that gives no answer, is not in sync, or is
+/// the last one; of a register of the copies that is older than the copies or the directory know; and of a directory
+/// that the log does not reach any more.
 ///
 /// Examples:
 ///   sardonyx store status s3://ledger/bank
@@ -65,6 +74,8 @@ struct Status {
     bases: Vec<Base>,
     #[serde(skip_serializing_if = "Option::is_none")]
     directory: Option<Directory>,
+    /// Sentences on states that need a person.
+    warnings: Vec<String>,
 }
 
 /// A place that has or had the log.
@@ -74,6 +85,9 @@ pub struct CopyOfLog {
     /// `in-sync`, `joining` or `out`.
     standing: &'static str,
     since: String,
+    /// False if it gives no answer; absent if it was not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answers: Option<bool>,
 }
 
 /// A host's directory.
@@ -112,14 +126,27 @@ impl From<&CopyRecord> for CopyOfLog {
             place: copy.place.clone(),
             standing: copy.standing.word(),
             since: shown_time(copy.since),
+            answers: None,
         }
     }
 }
 
 impl CopyOfLog {
+    fn of(copy: &CopyRecord, health: &CopiesHealth) -> Self {
+        let mut silent = health.silent.iter();
+        CopyOfLog {
+            answers: Some(!silent.any(|(place, _)| *place == copy.place)),
+            ..copy.into()
+        }
+    }
+
     /// Its line.
     pub fn show(&self, sheet: &mut Sheet) {
-        let remark = format!("{}, since {}", self.place, self.since);
+        let silent = match self.answers {
+            Some(false) => ", no answer",
+            _ => "",
+        };
+        let remark = format!("{}, since {}{silent}", self.place, self.since);
         sheet.remarked("copy", self.standing, remark);
     }
 }
@@ -135,8 +162,12 @@ impl Arguments {
             make: false,
             ..RemoteOptions::from_environment()?
         };
-        let set = copies_of(&store.place(), &options)?;
-        let copies = set.map(|set| set.copies.iter().map(CopyOfLog::from).collect());
+        let health = copies_health(&store.place(), self.directory.as_deref(), &options)?;
+        let copies = health.as_ref().map(|health| {
+            let copies = health.record.copies.iter();
+            copies.map(|copy| CopyOfLog::of(copy, health)).collect()
+        });
+        let silence = silence_of_host(&remote)?;
         let host = primary(&remote)?;
         let boundary = ask(patience, || store.read_register(Register::Boundary))?;
         let boundary = boundary.map(|stored| Boundary::decode(&stored.bytes));
@@ -160,6 +191,7 @@ impl Arguments {
             bases: Vec::new(),
             directory: None,
             copies,
+            warnings: silence.into_iter().collect(),
         };
         let mut from = first_entry;
         loop {
@@ -189,12 +221,54 @@ impl Arguments {
         if let Some(path) = &self.directory {
             status.directory = Some(directory(path, manifest.identity, status.last_entry)?);
         }
+        let of_copies = health
+            .iter()
+            .flat_map(|health| health.warnings(status.last_entry));
+        status.warnings.extend(of_copies);
+        if let Some(directory) = &status.directory
+            && directory.next_entry < first_entry
+        {
+            status.warnings.push(format!(
+                "{} has the log up to entry {}, and the log begins with {first_entry}: that host continues from a base, if \
+                 it has nothing that the base lacks",
+                directory.path,
+                directory.next_entry - 1
+            ));
+        }
         match output.is_json() {
             true => output.value(&status)?,
             false => show(&status, output)?,
         }
         Ok(Exit::Done)
     }
+}
+
+/// A warning, if the host that serves gives no sign for as long as several of its signs are due. A lease that is so long
+/// that this cannot be seen at once gives none.
+fn silence_of_host(remote: &RemoteLog) -> anyhow::Result<Option<String>> {
+    let asked = Instant::now();
+    let Some(first) = primary(remote)?.filter(|host| !host.released) else {
+        return Ok(None);
+    };
+    // A sign is due after an eighth of the wait.
+    if first.wait / 2 > SIGN_WAIT_MAX {
+        return Ok(None);
+    }
+    while asked.elapsed() < first.wait / 2 {
+        sleep(first.wait / 16);
+        let now = primary(remote)?;
+        if now.is_none_or(|now| now.host != first.host || now.count != first.count || now.released)
+        {
+            return Ok(None);
+        }
+    }
+    Ok(Some(format!(
+        "the host {} has given no sign for {} s: it is away, or cannot reach the register. Another host takes over after {} s, \
+         if one follows",
+        first.host,
+        asked.elapsed().as_secs_f32().round(),
+        first.wait.as_secs_f64()
+    )))
 }
 
 /// The log and the forks of a host's directory.
@@ -268,12 +342,20 @@ fn show(status: &Status, output: &mut Output) -> anyhow::Result<()> {
             kept.file, kept.transactions, kept.first_group
         )?;
     }
-    if status.bases.is_empty() {
-        return Ok(writeln!(
+    match status.bases.is_empty() {
+        true => writeln!(
             output,
             "No bases: a new copy reads the whole log (`store follow --base-every` makes some)."
-        )?);
+        )?,
+        false => show_bases(status, output)?,
     }
+    for warning in &status.warnings {
+        writeln!(output, "Warning: {warning}.")?;
+    }
+    Ok(())
+}
+
+fn show_bases(status: &Status, output: &mut Output) -> anyhow::Result<()> {
     let mut table = Table::new(["base up to entry", "time", "transactions", "bytes"]);
     for base in &status.bases {
         table.row([

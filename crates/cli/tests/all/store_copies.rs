@@ -255,11 +255,11 @@ fn i1_a_host_that_starts_after_the_keeper_was_restored_refuses_it_until_the_newe
     let _one = CopyServer::start_at(directory, &address);
     assert_eq!(standings(&place), ["in-sync", "in-sync"]);
 
+    let (shown, _) = run(0, &["store", "status", &place]);
+    let warning = "does not continue the one that the copy";
+    assert!(shown.contains(warning), "{shown}");
     let home = cluster.directory_of("host-1");
     let home = home.to_str().unwrap();
-    let serve = [
-        "serve", home, "--store", &place, "--host", "host-1", "--lease", "4s",
-    ];
     let off = [
         "--postgres",
         "127.0.0.1:0",
@@ -268,10 +268,16 @@ fn i1_a_host_that_starts_after_the_keeper_was_restored_refuses_it_until_the_newe
         "--http",
         "off",
     ];
-    let (_, said) = run(5, &[&serve[..], &off].concat());
-    assert!(said.contains("restored from a backup"), "{said}");
-    assert!(said.contains(&format!("--put-back {home}")), "{said}");
-    let put_back = ["store", "copies", &place, "--put-back", home];
+    // A host that knows nothing is refused by what the copy knows, and the one that served by its own directory, too.
+    let new = cluster.directory.path().join("new.sdx");
+    for (directory, known) in [(new.to_str().unwrap(), "as the copy"), (home, home)] {
+        let serve = ["serve", directory, "--store", &place, "--lease", "4s"];
+        let (_, said) = run(5, &[&serve[..], &off].concat());
+        assert!(said.contains("restored from a backup"), "{said}");
+        assert!(said.contains(known), "{said}");
+    }
+    assert!(!new.exists());
+    let put_back = ["store", "copies", &place, "--put-back"];
     let (shown, _) = run(0, &put_back);
     assert!(shown.contains("out"), "{shown}");
     let (_, said) = run(4, &put_back);

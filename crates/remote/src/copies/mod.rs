@@ -12,7 +12,7 @@
 //! each other.
 //!
 //! - `record`, `keeper`: the register; - `remembered`, `witness`: its newest state, in a host's directory and at each
-//!   copy; - `putting_back`: that state at the keeper again;
+//!   copy; - `putting_back`: that state at the keeper again; - `health`: the set for people;
 //! - `changing`: other places, which a person asks for; - `members`, `life`: the copies; - `chain`: one item along the
 //!   chain; - `entries`, `objects`: the store's interface;
 //! - `joining`: how a copy comes back; - `maintaining`: the thread that lets it; - `exploration`, `schedules`: all of it
@@ -66,6 +66,7 @@ mod changing_tests;
 mod entries;
 #[cfg(test)]
 mod exploration;
+mod health;
 mod joining;
 mod keeper;
 mod life;
@@ -89,6 +90,7 @@ mod witness;
 mod witness_tests;
 
 pub use changing::PlacesChange;
+pub use health::{CopiesHealth, copies_health};
 pub use putting_back::put_back;
 pub use record::{CopyRecord, SetRecord, Standing};
 pub(crate) use spelling::Spelling;

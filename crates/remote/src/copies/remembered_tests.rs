@@ -1,8 +1,10 @@
 //! A keeper that shows an older register than a host remembers.
 
 use super::keeper::{Keeper, Replaced};
+use super::planted::Planted;
 use super::record::SetRecord;
-use super::remembered::{Home, Remembered, remembered_at};
+use super::remembered::{Home, Remembered, read_all, remembered_at};
+use super::schedules::with_and_without;
 use crate::place::{RemoteOptions, open};
 use crate::put_back;
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
@@ -203,6 +205,46 @@ fn a_damaged_file_is_refused_by_its_name() {
     assert!(error.contains("copies-0000000000000009"), "{error}");
 }
 
+/// Two processes of one directory, of which one looked at the register before the other.
+#[test]
+fn a_file_is_never_replaced_by_an_older_state() {
+    with_and_without(Planted::FileReplaced, || {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        make_manifest(&disk);
+        let open = || Remembered::open(Home::Disk(Arc::new(disk.clone())), &named()).unwrap();
+        let (one, other) = (open(), open());
+        let first = SetRecord::new(9, &named(), 50);
+        let (one_before, other_before) = (one.before(), other.before());
+        let newest = first.taken(3).taken(4);
+        one.found(&one_before, Some(&newest), "keeper").unwrap();
+        other.found(&other_before, Some(&first), "keeper").unwrap();
+        let stored = read_all(&disk).unwrap();
+        stored == [newest]
+    });
+}
+
+#[test]
+fn a_directory_that_lost_its_manifest_still_refuses_and_files_of_other_names_are_left_alone() {
+    let store = Arc::new(MemoryStore::new());
+    let disk = SimulatedDisk::new(1, Faults::default());
+    make_manifest(&disk);
+    let first = SetRecord::new(9, &named(), 50);
+    set(&store, first.encode().as_bytes());
+    smaller(&host(&store, &disk));
+    for other in [
+        "copies-0000000000000009.old",
+        "copies-list",
+        "copies-000000000000000G",
+    ] {
+        let file = disk.open(other, Access::Buffered, Create::New).unwrap();
+        file.write_at(0, b"of a person").unwrap();
+    }
+    disk.remove(MANIFEST_FILE).unwrap();
+    host(&store, &disk).look().unwrap();
+    set(&store, first.encode().as_bytes());
+    assert!(refusal(&host(&store, &disk)).contains("generation 2"));
+}
+
 #[test]
 fn the_newest_register_is_put_back_once_and_then_hosts_accept_it() {
     let directory = tempfile::tempdir().unwrap();
@@ -246,14 +288,12 @@ fn the_newest_register_is_put_back_once_and_then_hosts_accept_it() {
     let error = put(&one).unwrap_err().to_string();
     assert!(error.contains("nothing newer"), "{error}");
     let there = keeper().read().unwrap();
-    keeper().replace(Some(&there.version), &first).unwrap();
+    keeper().write(Some(&there.version), &first).unwrap();
     for home in [&one, &two] {
         let error = open(&place, &of_host(home)).unwrap_err().to_string();
         assert!(error.contains("restored"), "{error}");
     }
-    let back = put(&one).unwrap();
-    assert!(back.generation > newest.generation);
-    assert_eq!((back.writer, &back.copies), (0, &newest.copies));
+    assert_eq!(put(&one).unwrap(), newest);
     assert!(put(&two).is_err(), "it is back already");
     for home in [&one, &two] {
         let store = open(&place, &of_host(home)).unwrap();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs a scenario with an error planted, and without.
-fn with_and_without(planted: Planted, holds: impl Fn() -> bool) {
+pub(super) fn with_and_without(planted: Planted, holds: impl Fn() -> bool) {
     assert!(holds());
     PLANTED.set(Some(planted));
     let found = !holds();

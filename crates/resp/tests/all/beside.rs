@@ -13,10 +13,16 @@ use sardonyx_resp::{
     SessionOptions, Within,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::pin::pin;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A wait that has failed.
+const FOR_EVER: Duration = Duration::from_secs(60);
 
 /// A line for each command that only reads. A new command needs a line here.
 const READS: &[&str] = &[
@@ -229,10 +235,7 @@ impl World {
 
     /// The answers to commands that arrive together.
     fn ask_all(&self, session: &mut Session, lines: &[&str]) -> Vec<String> {
-        let sent = lines
-            .iter()
-            .flat_map(|line| encode(&line.split(' ').collect::<Vec<_>>()));
-        let mut input = BytesMut::from(&*sent.collect::<Vec<_>>());
+        let mut input = sent(lines);
         let mut output = BytesMut::new();
         let flight = session.take(&mut input).expect("commands");
         self.runtime.block_on(session.run(flight, &mut output));
@@ -242,6 +245,14 @@ impl World {
     fn ask(&self, session: &mut Session, line: &str) -> String {
         self.ask_all(session, &[line]).remove(0)
     }
+}
+
+/// Commands as they are sent.
+fn sent(lines: &[&str]) -> BytesMut {
+    let lines = lines
+        .iter()
+        .flat_map(|line| encode(&line.split(' ').collect::<Vec<_>>()));
+    BytesMut::from(&*lines.collect::<Vec<_>>())
 }
 
 /// A transaction that has the serial stage, and has deleted all keys.
@@ -363,6 +374,52 @@ fn each_command_that_only_reads_is_answered_beside_a_long_transaction() {
         assert_eq!(world.ask(&mut beside, "DBSIZE"), ":0");
         assert_eq!(world.ask(&mut beside, "MGET string number"), "[nil nil]");
     }
+}
+
+/// While a command that may take long has the stage, only it can close the group of what was executed before.
+#[test]
+fn i1_what_was_executed_before_a_long_command_is_durable_and_answered_while_it_runs() {
+    let world = World::new(Options::new().shape(Shape::Coalesced));
+    let ((begun, begins), (end, ends)) = (channel(), channel());
+    let ends = Mutex::new(ends);
+    world.keyspace.register_function("long", move |_, _, _| {
+        let _ = begun.send(());
+        let _ = ends.lock().expect("one at a time").recv();
+        Ok(Reply::Ok)
+    });
+    let gathering = world.tables().gather();
+    for lines in [&["FCALL long 0"][..], &["MULTI", "FCALL long 0", "EXEC"]] {
+        let (mut one, mut other) = (world.session(), world.session());
+        let mut output = BytesMut::new();
+        let flight = one.take(&mut sent(&["INCR counter"])).expect("a command");
+        let mut counted = pin!(one.run(flight, &mut output));
+        let mut context = Context::from_waker(Waker::noop());
+        // Its group gathers: no thread rests.
+        assert!(counted.as_mut().poll(&mut context).is_pending());
+        let mut input = sent(lines);
+        let long = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().build();
+            let runtime = runtime.expect("a runtime");
+            let mut output = BytesMut::new();
+            while !input.is_empty() {
+                let flight = other.take(&mut input).expect("commands");
+                runtime.block_on(other.run(flight, &mut output));
+            }
+            answers(&output)
+        });
+        begins.recv().expect("it has the stage");
+        let begun = Instant::now();
+        while counted.as_mut().poll(&mut context).is_pending() {
+            assert!(begun.elapsed() < FOR_EVER, "it waits for the long command");
+            std::thread::yield_now();
+        }
+        assert!(!long.is_finished());
+        end.send(()).expect("it runs");
+        let answers = long.join().expect("it ends");
+        assert!(answers.last().is_some_and(|last| last.contains("OK")));
+    }
+    drop(gathering);
+    assert_eq!(world.ask(&mut world.session(), "GET counter"), "\"2\"");
 }
 
 #[test]

@@ -23,6 +23,8 @@ use std::sync::{Arc, OnceLock};
 
 /// With which a condition in SQL begins. No condition of the language here does.
 const SQL: &str = "$sql ";
+/// SQLSTATE of a column that is unknown.
+const UNKNOWN_COLUMN: &str = "42703";
 /// The separator before the expression.
 const ARROW: &str = "=> ";
 
@@ -218,16 +220,18 @@ pub fn declared_check(text: &str, schema: &Schema) -> Result<String, ConditionEr
         Err(plain) if SqlCheck::parse(text)?.is_none() => plain,
         _ => return Ok(text.to_string()),
     };
-    let may_be_sql = !matches!(
-        plain,
-        ConditionError::UnknownColumn { .. } | ConditionError::Limit { .. }
-    );
+    let is_column = matches!(plain, ConditionError::UnknownColumn { .. });
     match COMPILE_SQL.get() {
-        _ if !may_be_sql => Err(plain),
+        _ if matches!(plain, ConditionError::Limit { .. }) => Err(plain),
         Some(compile) => {
             let declared = (compile.declare)(text, schema);
-            declared.map_err(|CheckFailure { code, reason }| ConditionError::Sql { code, reason })
+            declared.map_err(|CheckFailure { code, reason }| match is_column {
+                // It has the place.
+                true if code == UNKNOWN_COLUMN => plain,
+                _ => ConditionError::Sql { code, reason },
+            })
         }
+        None if is_column => Err(plain),
         None => Err(ConditionError::NeedsSql {
             plain: Box::new(plain),
         }),
@@ -280,6 +284,7 @@ impl Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::Type;
     use proptest::prelude::*;
 
     #[test]
@@ -297,6 +302,44 @@ mod tests {
         assert_eq!(SqlCheck::shown(&check.to_text()), "b % 2 = 0");
         assert_eq!(SqlCheck::parse("b > 0"), Ok(None));
         assert!(Condition::parse(&check.to_text(), &Schema::default()).is_err());
+    }
+
+    #[test]
+    fn a_program_without_sql_declares_the_part_that_it_tests_and_is_refused_more() {
+        let schema = Schema::new()
+            .column("b", Type::I64)
+            .column("name", Type::Text)
+            .primary_key(["b"])
+            .build()
+            .expect("a schema");
+        let plain = "b >= 0 and name like 'A%'";
+        assert_eq!(declared_check(plain, &schema), Ok(plain.to_string()));
+        for sql in [
+            "b % 2 = 0",
+            "length(name) > 2",
+            "case b when 1 then true end",
+            "name > varchar 'x'",
+            "name = any(array['x'])",
+            "b::text = '1'",
+            "(b + 1) > 2",
+        ] {
+            let refused = declared_check(sql, &schema).expect_err(sql);
+            assert!(
+                matches!(refused, ConditionError::NeedsSql { .. }),
+                "{sql}: {refused}"
+            );
+            assert!(refused.to_string().contains("enforce_checks"));
+            let built = Schema::new()
+                .column("b", Type::I64)
+                .column("name", Type::Text);
+            let built = built.primary_key(["b"]).check("c", sql).build();
+            assert!(built.is_err(), "{sql}");
+        }
+        let unknown = declared_check("c > 0", &schema);
+        assert!(matches!(
+            unknown,
+            Err(ConditionError::UnknownColumn { at: 0, .. })
+        ));
     }
 
     proptest! {

@@ -424,13 +424,19 @@ impl Parser<'_> {
         self.column(word, at)
     }
 
+    /// True if a word that names no column begins an expression of SQL: a call, a literal of a type, `CASE`, `ARRAY`.
+    fn is_only_sql(&self, word: &str) -> bool {
+        let is_before = matches!(self.peek(), Token::Sign("(") | Token::Text(_));
+        is_before || is_among(&["array", "case"], word)
+    }
+
     fn column(&self, name: String, at: usize) -> Result<Operand, ConditionError> {
         match self.schema.column(&name) {
             Some(column) => Ok(Operand::Column(column)),
-            None if *self.peek() == Token::Sign("(") => Err(ConditionError::Syntax {
+            None if self.is_only_sql(&name) => Err(ConditionError::Syntax {
                 at,
                 expected: "a column or a literal",
-                found: format!("a call of {name}"),
+                found: format!("SQL's {name}"),
             }),
             None => Err(ConditionError::UnknownColumn { at, column: name }),
         }

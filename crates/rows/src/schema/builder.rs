@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// or the primary key. Errors are returned when it is built.
 ///
 /// ```
-/// use sardonyx_rows::schema::{Schema, Type};
+/// # use sardonyx_rows as sardonyx;
+/// use sardonyx::schema::{Schema, Type};
 /// let orders = Schema::new()
 ///     .column("id", Type::U64)
 ///     .column("owner", Type::U64)

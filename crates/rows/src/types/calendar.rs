@@ -10,7 +10,8 @@ impl Date {
     /// The day of a year, a month (1 to 12) and a day of the month: `None` if there is no such day.
     ///
     /// ```
-    /// use sardonyx_rows::types::Date;
+    /// # use sardonyx_rows as sardonyx;
+    /// use sardonyx::types::Date;
     /// let leap = Date::new(2024, 2, 29).unwrap();
     /// assert_eq!(leap.to_string(), "2024-02-29");
     /// assert_eq!("2024-02-29".parse(), Ok(leap));
@@ -101,7 +102,8 @@ impl Timestamp {
     /// So much later. Less than a microsecond is cut off.
     ///
     /// ```
-    /// use sardonyx_rows::types::Timestamp;
+    /// # use sardonyx_rows as sardonyx;
+    /// use sardonyx::types::Timestamp;
     /// use std::time::Duration;
     /// let due: Timestamp = "2026-12-31T23:59:59Z".parse()?;
     /// let later = due.checked_add(Duration::from_millis(1_500)).unwrap();

@@ -14,7 +14,8 @@ use std::str::FromStr;
 /// an `i128` is `None`.
 ///
 /// ```
-/// use sardonyx_rows::types::Decimal;
+/// # use sardonyx_rows as sardonyx;
+/// use sardonyx::types::Decimal;
 /// let price: Decimal<2> = "19.99".parse()?;
 /// let rate: Decimal<3> = "0.075".parse()?;
 /// let tax = price.checked_mul(rate).unwrap(); // 1.49925

@@ -23,8 +23,7 @@ macro_rules! plain_type {
     ($(#[$meta:meta])* $name:ident($type:ty)) => {
         $(#[$meta])*
         #[derive(
-            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default,
-            Resident)]
+            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Resident)]
         #[repr(transparent)]
         pub struct $name(pub $type);
     };
@@ -57,6 +56,13 @@ macro_rules! value_text {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 Value::$variant(self.0).fmt(f)
+            }
+        }
+
+        /// As it is printed, so that logs and failed assertions can be read.
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
             }
         }
 

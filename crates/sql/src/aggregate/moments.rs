@@ -80,6 +80,14 @@ impl Moments {
         }
     }
 
+    /// The average of floats; null of other numbers, whose sums are not of this type.
+    pub fn mean(&self, count: i64) -> Value {
+        match self {
+            Moments::Float { sum, .. } => Value::Float(sum / count as f64),
+            Moments::Exact { .. } => Value::Null,
+        }
+    }
+
     /// The result for a number of values; null if they are too few.
     ///
     /// # Errors

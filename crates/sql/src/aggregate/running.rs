@@ -263,6 +263,12 @@ impl Accumulator {
     fn take(&mut self, of: &Aggregate, value: ValueRef<'_>) -> Result<(), SqlError> {
         match of.kind {
             AggregateKind::Count => return Ok(()),
+            AggregateKind::Average if has_moments(of.of) => {
+                let count = self.count;
+                let moments = &mut self.more().moments;
+                let moments = moments.get_or_insert_with(|| Moments::new(of.of));
+                return moments.add(value, count);
+            }
             AggregateKind::Sum | AggregateKind::Average => {
                 // Most are of one scale.
                 if let (Value::Decimal(sum, scale), ValueRef::Decimal(more, scale_of_more)) =
@@ -412,18 +418,27 @@ impl Accumulator {
                 }
                 _ => Ok(Value::Null),
             },
+            AggregateKind::Average if has_moments(of.of) => {
+                let moments = self.more.as_ref().and_then(|of| of.moments.as_ref());
+                Ok(moments.map_or(Value::Null, |moments| moments.mean(self.count)))
+            }
             AggregateKind::Average if self.value != Value::Null => {
                 let count = Value::Int(self.count.into());
-                // The sum begins with zero, so that of negative zeros is zero.
-                let sum = match &self.value {
-                    Value::Float(sum) => &Value::Float(sum + 0.0),
-                    sum => sum,
-                };
-                calculate(Arithmetic::Divide, of.result, sum.as_ref(), count.as_ref())
+                calculate(
+                    Arithmetic::Divide,
+                    of.result,
+                    self.value.as_ref(),
+                    count.as_ref(),
+                )
             }
             _ => Ok(self.value.clone()),
         }
     }
+}
+
+/// True for the types whose average has the limits of a variance: PostgreSQL computes both at once (`float8_accum`).
+fn has_moments(of: SqlType) -> bool {
+    matches!(of, SqlType::Float4 | SqlType::Float8)
 }
 
 /// Values as an array of JSON, or with their names as an object.

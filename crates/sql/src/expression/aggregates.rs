@@ -4,7 +4,7 @@ use super::calls::function_name;
 use super::cast::Coercion;
 use super::coercion::padded;
 use super::compile::Compiler;
-use super::functions::{JSON_MOMENT, NOT_A_NAME, in_session, unknown};
+use super::functions::{INET_TEXT, JSON_MOMENT, NOT_A_NAME, in_session, unknown};
 use super::order::sort_key;
 use super::ordered_sets::check_direct;
 use super::trees::parts_of_function;
@@ -244,7 +244,13 @@ impl Compiler<'_> {
                 let kind = name.kind();
                 let is_name = kind.element().is_none()
                     && !matches!(kind, SqlType::Json | SqlType::Jsonb | SqlType::Hstore);
-                let mut name = self.coerce(name, text, Coercion::Explicit)?;
+                let mut name = match kind {
+                    // Without the mask of a host, which a cast adds.
+                    SqlType::Inet => Expr::Call(Function(&INET_TEXT), vec![name.expr]),
+                    // With its blanks.
+                    SqlType::Char => padded(name),
+                    _ => self.coerce(name, text, Coercion::Explicit)?,
+                };
                 if !is_name {
                     name = Expr::Call(Function(&NOT_A_NAME), vec![name]);
                 }

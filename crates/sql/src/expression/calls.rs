@@ -78,8 +78,16 @@ impl Compiler<'_> {
         let mut spec = TypeSpec::plain(SqlType::Unknown);
         for part in &parts {
             let (now, other) = (spec.kind, part.kind());
+            // One is cast to the other, but they are of two categories.
+            let spans = (SqlType::Time, SqlType::Interval);
             if now == SqlType::Unknown {
                 spec = part.spec;
+            } else if (now, other) == spans || (other, now) == spans {
+                let (now, other) = (now.name(), other.name());
+                return Err(SqlError::new(
+                    code::DATATYPE_MISMATCH,
+                    format!("{of} types {now} and {other} cannot be matched"),
+                ));
             } else if can_cast(now, other, Coercion::Implicit)
                 && !can_cast(other, now, Coercion::Implicit)
             {

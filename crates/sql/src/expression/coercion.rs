@@ -212,6 +212,10 @@ impl Compiler<'_> {
         if from.kind == SqlType::Regclass && to.kind.is_text() {
             return Ok(Expr::Call(Function(&TABLE_NAME), vec![typed.expr]));
         }
+        if (from.kind, to.kind) == (SqlType::Char, SqlType::Bytea) {
+            let text = Typed::new(padded(typed), SqlType::Text);
+            return self.coerce(text, to, how);
+        }
         // A declared scale is kept, also that which columns without one have.
         let has_scale = |(_, scale)| scale == FREE_SCALE;
         if from.kind == SqlType::Numeric

@@ -44,6 +44,10 @@ impl Compiler<'_> {
                 {
                     return negative_literal(digits);
                 }
+                // The sign of a number in parentheses goes with it, too: `-(-2147483648)` is a bigint.
+                if let (UnaryOperator::Minus, Some(number)) = (operator, negated_number(tree)) {
+                    return self.compile(number);
+                }
                 let typed = self.compile(tree)?;
                 self.prefixed(operator, typed)
             }
@@ -198,6 +202,14 @@ impl Compiler<'_> {
         }
         if let Some(called) = self.of_similarity(operator, &left, &right) {
             return called;
+        }
+        if *operator == BinaryOperator::PGStartsWith {
+            let is_text = |kind: SqlType| kind.is_text() || kind == SqlType::Unknown;
+            let (a, b) = (left.kind(), right.kind());
+            return match is_text(a) && is_text(b) {
+                true => self.call("starts_with", vec![left, right]),
+                false => Err(no_operator("^@", a, b)),
+            };
         }
         match arithmetic_of(operator) {
             Some(arithmetic) => self.arithmetic(arithmetic, operator, left, right),
@@ -423,6 +435,21 @@ impl Compiler<'_> {
         let spec = TypeSpec::plain(kind);
         let expr = self.coerce(typed, spec, Coercion::Implicit)?;
         Ok(Typed { expr, spec })
+    }
+}
+
+/// The number of `-1`, with parentheses around it.
+fn negated_number(tree: &Tree) -> Option<&Tree> {
+    match tree {
+        Tree::Nested(inner) => negated_number(inner),
+        Tree::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => match &**expr {
+            Tree::Value(value) => matches!(value.value, ast::Value::Number(..)).then_some(&**expr),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

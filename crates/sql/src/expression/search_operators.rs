@@ -21,6 +21,14 @@ impl Compiler<'_> {
         use BinaryOperator as Of;
         use SqlType::{Tsquery, Tsvector, Unknown};
         let (a, b) = (left.kind(), right.kind());
+        let is_text = |kind: SqlType| kind.is_text() || kind == Unknown;
+        if *operator == Of::AtAt
+            && (a.is_text() && (b == Tsquery || is_text(b)) || b.is_text() && is_text(a))
+        {
+            return Some(Err(SqlError::unsupported(
+                "@@ of a text is not supported, since to_tsvector is not: write a tsvector",
+            )));
+        }
         let is_it = |kind| matches!(kind, Tsquery | Tsvector);
         if !is_it(a) && !is_it(b) {
             return None;

@@ -95,7 +95,8 @@ pub(super) fn with_whole_parts(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan>
             continue;
         }
         let has_parts = std::mem::replace(&mut opens_parts, begins_parts(token));
-        if token.token == Token::RParen && levels.len() > 1 {
+        let is_end = matches!(token.token, Token::RParen | Token::RBracket);
+        if is_end && levels.len() > 1 {
             end_part(levels.pop(), at, &mut opened, &mut closed);
         }
         let Some(level) = levels.last_mut() else {
@@ -109,10 +110,9 @@ pub(super) fn with_whole_parts(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan>
             }
             (Token::LParen, State::Begins) => level.first = Some(at),
             (Token::RParen, State::Begins) => level.state = State::Closed,
-            (Token::LParen | Token::RParen, State::Inside) => {}
             _ => level.state = State::Inside,
         }
-        if token.token == Token::LParen {
+        if matches!(token.token, Token::LParen | Token::LBracket) {
             levels.push(Level {
                 has_parts,
                 ..Level::default()

@@ -46,7 +46,8 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         return level <= wanted || how >= Coercion::Assignment && (!is_object || level < 4);
     }
     if from.is_text() && to.is_text() {
-        return to != SqlType::OneChar || how >= Coercion::Assignment;
+        let is_wider = from != SqlType::OneChar || to == SqlType::Text;
+        return is_wider && to != SqlType::OneChar || how >= Coercion::Assignment;
     }
     if let (Some(from), Some(to)) = (from.element(), to.element()) {
         let are_numbers = from.is_number() && to.is_number();
@@ -411,6 +412,10 @@ fn to_text(
         ValueRef::Bytes(bytes) if from.is_network() => networks::with_mask(bytes),
         other => text_of(from, other).unwrap_or_default(),
     };
+    // The blanks at the end of a `character` are not part of it.
+    if from == SqlType::Char && to.kind != SqlType::Char {
+        text.truncate(text.trim_end_matches(' ').len());
+    }
     if let Some(length) = to.length() {
         let end = match Limit::Characters(length).fit(ValueRef::Text(&text)) {
             Some(ValueRef::Text(fits)) => fits.len(),
@@ -426,7 +431,7 @@ fn to_text(
     }
     // The blanks of a `char(n)` are added for output.
     let has_length = to.kind == SqlType::Char && to.length().is_some();
-    if has_length || from == SqlType::Char && to.kind != SqlType::Char {
+    if has_length {
         text.truncate(text.trim_end_matches(' ').len());
     }
     if to.kind == SqlType::OneChar && from == SqlType::Int4 {

@@ -6,12 +6,13 @@
 //! Source: PostgreSQL 15, `DecodeInterval` and `EncodeInterval` in `datetime.c`, `interval_*` in `timestamp.c`.
 
 mod fields;
+mod words;
 
 use super::arithmetic::DAY;
 use crate::error::{SqlError, code};
 use sardonyx::schema::Value;
-use std::borrow::Cow;
 use std::fmt;
+use words::{has_large_part, with_near_signs};
 
 const DAYS_OF_MONTH: i64 = 30;
 const SECOND: i64 = 1_000_000;
@@ -429,53 +430,6 @@ fn years_and_months(word: &str) -> Option<(i128, i128)> {
     };
     let months = whole(months).filter(|months| *months < 12)?;
     Some((sign * whole(years)?, sign * months))
-}
-
-/// A text without blanks between a sign and its number.
-fn with_near_signs(text: &str) -> Cow<'_, str> {
-    let mut words = text.split_whitespace();
-    if !words.any(|word| matches!(word, "-" | "+")) {
-        return Cow::Borrowed(text);
-    }
-    let mut near = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        near.push_str(word);
-        if !matches!(word, "-" | "+") {
-            near.push(' ');
-        }
-    }
-    Cow::Owned(near)
-}
-
-/// True if a text is no interval since a number in it is too large: minutes, seconds, or months behind years, as the text
-/// of a date may have. PostgreSQL reads the last word first.
-fn has_large_part(text: &str) -> bool {
-    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
-    let exceeds = |digits: &str, most: i128| is_number(digits) && bounded(digits) > most;
-    for word in text.split_whitespace().rev() {
-        let word = word.trim_start_matches(['-', '+']);
-        if let Some((hours, rest)) = word.split_once(':') {
-            let (minutes, rest) = split(rest, |c| c.is_ascii_digit());
-            let seconds = split(rest.strip_prefix(':').unwrap_or_default(), |c| {
-                c.is_ascii_digit()
-            });
-            if is_number(hours) && (exceeds(minutes, 59) || exceeds(seconds.0, 60)) {
-                return true;
-            }
-        } else if let Some((years, rest)) = word.split_once('-') {
-            let (months, _) = split(rest, |c| c.is_ascii_digit());
-            return is_number(years) && exceeds(months, 11);
-        } else if !is_number(word) {
-            let one = Number {
-                whole: 1,
-                fraction: 0.0,
-            };
-            if !word.eq_ignore_ascii_case("ago") && Sum::default().add(one, word).is_none() {
-                return false;
-            }
-        }
-    }
-    false
 }
 
 /// The parts behind the `P` of ISO 8601: `1Y2M3W4DT5H6M7.8S`.

@@ -213,6 +213,11 @@ impl Zone {
             .or_else(|| posix(name).map(Zone::Fixed))
             .or_else(|| ruled(name));
         known.ok_or_else(|| {
+            if moves_too_far(name) {
+                return SqlError::unsupported(format!(
+                    "the time zone \"{name}\", whose clock moves by more than a day, is not supported"
+                ));
+            }
             SqlError::new(
                 code::INVALID_PARAMETER_VALUE,
                 format!("time zone \"{name}\" not recognized"),
@@ -349,6 +354,21 @@ fn seconds_east(text: &str) -> Option<i32> {
 /// A zone in the manner of POSIX whose clock changes: `CET-1CEST,M3.5.0,M10.5.0/3`. Without rules they are those of the
 /// United States, as in PostgreSQL, which takes any name.
 fn ruled(text: &str) -> Option<Zone> {
+    let (east, ahead, rules) = parts_of_posix(text)?;
+    let sign = if ahead < 0 { "" } else { "-" };
+    let (hours, minutes, seconds) = (ahead.abs() / 3600, ahead.abs() / 60 % 60, ahead.abs() % 60);
+    let zone = format!("AAA0BBB{sign}{hours:02}:{minutes:02}:{seconds:02}{rules}");
+    let rules = TimeZone::posix(&zone).ok()?;
+    Some(Zone::Ruled(east, rules))
+}
+
+/// True for such a zone whose clock moves by more than a day, which is not supported.
+pub(crate) fn moves_too_far(text: &str) -> bool {
+    parts_of_posix(text).is_some_and(|(_, ahead, _)| ahead.abs() > 86_400)
+}
+
+/// Seconds east of UTC, seconds by which the clock moves, and the rules.
+fn parts_of_posix(text: &str) -> Option<(i32, i32, String)> {
     let behind_name = |text: &str| {
         let length = match text.strip_prefix('<') {
             Some(quoted) => quoted.find('>')? + 2,
@@ -378,12 +398,7 @@ fn ruled(text: &str) -> Option<Zone> {
     } else {
         rules
     };
-    let sign = if ahead < 0 { "" } else { "-" };
-    let (hours, minutes, seconds) = (ahead.abs() / 3600, ahead.abs() / 60 % 60, ahead.abs() % 60);
-    let zone = format!("AAA0BBB{sign}{hours:02}:{minutes:02}:{seconds:02}{rules}");
-    TimeZone::posix(&zone)
-        .ok()
-        .map(|rules| Zone::Ruled(east, rules))
+    Some((east, ahead, rules.to_string()))
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use crate::common::{Fresh, copy_in, drain, execute, flight, lines, query, run, session, wait};
 use sardonyx::{Follower, Options, Tables};
 use sardonyx_sql::{
-    AgeBound, Database, FollowOptions, Outcome, Session, SessionOptions, SqlType, Step,
-    TransactionStatus, Value,
+    AgeBound, BesideLimits, Database, FollowOptions, Outcome, Session, SessionOptions, SqlType,
+    Step, TransactionStatus, Value,
 };
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -486,6 +486,41 @@ fn a_read_that_would_be_older_than_allowed_is_refused_and_says_how_old() {
         refused.message.contains("behind") && refused.message.contains("120s"),
         "{refused}"
     );
+}
+
+#[test]
+fn tables_that_are_made_of_a_query_in_several_calls_are_followed_whole() {
+    let both = Both::new();
+    both.write("create table t (id int primary key, x text)");
+    both.write("insert into t select n, repeat('x', n) from generate_series(1, 200) as g (n)");
+    both.fresh.database.set_beside(BesideLimits {
+        from: 1,
+        few: 0,
+        slice: 7,
+        ..BesideLimits::default()
+    });
+    let mut reader = both.reader();
+    for (text, table) in [
+        ("create table made as select id, x from t", "made"),
+        (
+            "create materialized view seen as select id, x from made",
+            "seen",
+        ),
+        (
+            "update made set x = x || '!'; refresh materialized view seen",
+            "seen",
+        ),
+        (
+            "drop materialized view seen; drop table made; select id, x into other from t",
+            "other",
+        ),
+    ] {
+        both.write(text);
+        let rows = format!("select * from {table} order by id");
+        let writers = query(&mut both.fresh.session(), &rows).unwrap();
+        assert_eq!(writers.len(), 200, "{text}");
+        assert_eq!(query(&mut reader, &rows).unwrap(), writers, "{text}");
+    }
 }
 
 /// The names that the catalogue shows, of what has names beside a table's own.

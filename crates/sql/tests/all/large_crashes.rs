@@ -12,7 +12,7 @@ use sardonyx_storage::crashes::{End, History, Walk};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-const LARGE: [&str; 20] = [
+const LARGE: [&str; 22] = [
     "update t set a = a + 1, b = b || '!', c = c + 100",
     "update t set id = -id where a <> 4",
     "delete from t where a % 3 <> 0",
@@ -30,7 +30,9 @@ const LARGE: [&str; 20] = [
     "alter table t alter column a type bigint using a + 1000",
     "alter table f alter column n type text using 'n' || n",
     "alter table t add column twice int generated always as (a * 2 + id * 100) stored unique",
-    "create table made as select id, a, b from p, t where t.id = p.id and b is not null",
+    "alter table s add column g int not null generated always as (v * 2) stored",
+    "alter table s add column g int default (random() * 0 + 3)::int",
+    "create table made as select t.id, a, b from p, t where t.id = p.id and b is not null",
     "create materialized view seen as select a, v, repeat(b, 2) as b from t join p using (id)",
     "select id, v * 2 as v into made from p",
 ];

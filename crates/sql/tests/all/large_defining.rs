@@ -7,7 +7,7 @@ use sardonyx_sql::{BesideLimits, Database};
 use std::sync::{Arc, Mutex};
 
 /// A statement, one of another transaction between two of its calls, and one that tries the new index or constraint.
-const CASES: [[&str; 3]; 38] = [
+const CASES: [[&str; 3]; 40] = [
     [
         "create unique index t_new on t (b)",
         "insert into t values (900, 1, 'a text that is long 7', null)",
@@ -175,6 +175,16 @@ const CASES: [[&str; 3]; 38] = [
         "update s set v = 70000 where id = 4",
     ],
     [
+        "alter table s add column g int not null generated always as (nullif(v, 3000)) stored",
+        "update s set v = 3000 where id = 3",
+        "insert into s (id, v) values (901, 3000)",
+    ],
+    [
+        "alter table t add column g int not null default (random() * 0 + 3)::int",
+        "insert into t values (900, 5, 'new', null); update t set a = 77 where id = 6; delete from t where id = 7",
+        "select id from t where g is distinct from 3",
+    ],
+    [
         "create table made as select id, a, b from t where a > 1",
         "update t set a = a + 1 where id = 8; delete from t where id = 9; insert into t values (900, 5, 'new', null)",
         "insert into made values (1, 2, 'a row of its own')",
@@ -207,7 +217,8 @@ fn judge([large, meanwhile, after]: [&'static str; 3], phase: usize) -> bool {
     for fresh in [&both.aside, &both.plain] {
         let text = "create table w (n int, v int); insert into w select n, n from generate_series(1, 60) as s (n)";
         run(&mut fresh.session(), text).expect("made");
-        let text = "create materialized view seen_before as select id, b from t where id > 3 with no data";
+        let text =
+            "create materialized view seen_before as select id, b from t where id > 3 with no data";
         run(&mut fresh.session(), text).expect("made");
     }
     let database = both.aside.database.clone();
@@ -336,6 +347,25 @@ fn a_definition_of_another_table_does_not_make_it_begin_again() {
             assert_eq!(told.is_ok(), call % 2 == 0, "{text}");
         });
         assert_eq!(beside_others, alone, "{large}");
+    }
+}
+
+#[test]
+fn a_table_of_rows_that_change_in_each_attempt_is_filled_in_the_stage_after_the_third() {
+    for large in [
+        "create table made as select id, a from t",
+        "create materialized view seen as select a, count(*) from t group by a",
+    ] {
+        let alone = calls_of(large, 1000, |_, _| {});
+        assert!(alone > 1, "{large} did not run aside");
+        let changing = calls_of(large, 1000, |_, database| {
+            let change = run(
+                &mut session(database),
+                "update t set a = a + 1 where id = 5",
+            );
+            change.expect("changed");
+        });
+        assert_eq!(changing, 3 * alone, "{large}");
     }
 }
 

@@ -270,6 +270,7 @@ scripts! {
     frames: "frames.sql",
     ties: "ties.sql",
     random_selects: "random_selects.sql",
+    random_values: "random_values.sql",
     expansions: "expansions.sql",
     formats: "formats.sql",
     infinities: "infinities.sql",

@@ -29,7 +29,9 @@ use std::sync::Arc;
 /// A directory of the operating system's file system, and all below it.
 ///
 /// ```
-/// use sardonyx_storage::disk::{Access, Create, Disk, RealDisk};
+/// # use sardonyx_storage as sardonyx;
+/// # use sardonyx::disk::{Access, Create};
+/// use sardonyx::disk::{Disk, RealDisk};
 /// # let directory = tempfile::tempdir().unwrap();
 /// # let root = directory.path().join("bank.sdx");
 /// let disk = RealDisk::open(&root)?;

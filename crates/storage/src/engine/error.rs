@@ -30,8 +30,8 @@ pub enum OpenError {
     #[error(
         "{file} is held{}: the database is open already; if a server has it, connect to that; else close it \
          there first, or wait for it (the option `wait_for_lock`, `--wait` of the \
-         command); to read beside it, follow it (`Tables::follow`, `sardonyx sql DB --follow`, \
-         `sardonyx serve DB --follow`)",
+         command); to read beside it, follow it (`sardonyx sql DB --follow`, \
+         `sardonyx serve DB --follow`, `Tables::follow` with the feature `hosts`)",
         by(holders)
     )]
     Locked {

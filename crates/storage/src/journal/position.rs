@@ -11,7 +11,8 @@ use std::str::FromStr;
 /// It is printed, and read, as `group:row`.
 ///
 /// ```
-/// use sardonyx_storage::journal::JournalPosition;
+/// # mod sardonyx { pub use sardonyx_storage::journal as journals; }
+/// use sardonyx::journals::JournalPosition;
 /// let position: JournalPosition = "17:3".parse()?;
 /// assert!(JournalPosition::START < position && position < position.next());
 /// assert_eq!(position.next().to_string(), "17:4");

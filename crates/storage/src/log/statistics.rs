@@ -21,6 +21,7 @@ pub(super) struct Counters {
     payload_bytes: AtomicU64,
     disk_bytes: AtomicU64,
     write_nanoseconds: AtomicU64,
+    last_nanoseconds: AtomicU64,
     largest_group: AtomicU64,
     write_classes: [AtomicU64; WRITE_CLASSES],
 }
@@ -61,12 +62,19 @@ impl Counters {
         add(&self.transactions, u64::from(header.transactions));
         add(&self.payload_bytes, u64::from(header.payload_bytes));
         add(&self.disk_bytes, group.bytes().len() as u64);
-        add(&self.write_nanoseconds, took.as_nanos() as u64);
+        let nanoseconds = took.as_nanos() as u64;
+        add(&self.write_nanoseconds, nanoseconds);
+        self.last_nanoseconds.store(nanoseconds, Ordering::Relaxed);
         self.largest_group
             .fetch_max(u64::from(header.transactions), Ordering::Relaxed);
         if let Some(class) = self.write_classes.get(class_of(took)) {
             add(class, 1);
         }
+    }
+
+    /// The time that the last written group took.
+    pub fn last_write(&self) -> Duration {
+        Duration::from_nanos(self.last_nanoseconds.load(Ordering::Relaxed))
     }
 
     /// The values now.

@@ -2,18 +2,19 @@
 //! storage when the call returns (I1). Handed-on groups are sealed if the disk is free. Transactions that are put away
 //! stay in the open group, and those that are put off until they are due.
 
+use crate::common::watched::{Change, WatchedDisk};
 use crate::common::{LAYOUT, LogAlone};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::drive::Drive;
 use sardonyx_storage::log::LogPosition;
-use sardonyx_storage::log::policy::GroupPolicy;
+use sardonyx_storage::log::policy::{DEFERRED_TIME_MAX, GroupPolicy};
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::pen::{Held, Pen};
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Buffers of groups, one of them the open one's.
 const BUFFERS: usize = 4;
@@ -251,6 +252,66 @@ fn what_gathers_is_written_when_a_caller_waits_when_it_is_due_or_when_gathering_
     while pen.log().step() {}
     assert!(pen.log().is_durable(group));
     assert_eq!(groups_after_a_crash(&disk), open + 1);
+}
+
+#[test]
+fn i1_what_gathers_is_written_by_a_thread_that_rests_and_is_durable_then() {
+    let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
+    let gathering = pen.log().gather();
+    let steps = disk.steps();
+    gathering.rest_writing();
+    assert_eq!(disk.steps(), steps, "there is nothing to write");
+    assert_eq!((hand_on(&pen), hand_on(&pen)), (1, 1));
+    assert!(pen.log().poll(1, Waker::noop()).is_pending());
+    assert_eq!((groups_after_a_crash(&disk), disk.steps()), (0, steps));
+    gathering.rest_writing();
+    assert_eq!(disk.steps(), steps + 1, "one durable write");
+    assert!(pen.log().poll(1, Waker::noop()).is_ready());
+    assert_eq!(groups_after_a_crash(&disk), 1);
+    // Records that are not handed on stay in the open group.
+    let mut held = pen.take().expect("free");
+    append(&mut held);
+    drop(held);
+    gathering.rest_writing();
+    assert_eq!(groups_after_a_crash(&disk), 1);
+}
+
+#[test]
+fn a_thread_that_rests_leaves_groups_to_the_logging_thread_while_the_disk_is_slow() {
+    let simulated = SimulatedDisk::new(1, Faults::default());
+    let watched = WatchedDisk::new(simulated.clone(), move |_, change| {
+        let begun = Instant::now();
+        while change == Change::WriteDurable && begun.elapsed() <= DEFERRED_TIME_MAX {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    });
+    let pen = LogAlone::default().pen(Arc::new(watched), ());
+    let gathering = pen.log().gather();
+    assert_eq!(hand_on(&pen), 1);
+    gathering.rest_writing();
+    assert!(pen.log().is_durable(1), "how slow it is was not known");
+    let steps = simulated.steps();
+    assert_eq!(hand_on(&pen), 2);
+    gathering.rest_writing();
+    assert_eq!(simulated.steps(), steps, "the caller does not write");
+    assert_eq!(hand_on(&pen), 3, "it is sealed");
+    assert!(pen.log().step(), "for the logging thread");
+    assert!(pen.log().is_durable(2));
+    assert_eq!(groups_after_a_crash(&simulated), 2);
+}
+
+#[test]
+fn a_thread_that_rests_leaves_the_group_to_a_logging_thread_beside_a_holder_of_the_pen() {
+    let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
+    let gathering = pen.log().gather();
+    let group = hand_on(&pen);
+    let held = pen.take().expect("free");
+    gathering.rest_writing();
+    assert!(!pen.log().is_durable(group), "only the holder can seal it");
+    drop(held);
+    assert!(pen.log().step(), "the holder has looked, and sealed it");
+    assert_eq!(groups_after_a_crash(&disk), group);
 }
 
 #[test]

@@ -21,7 +21,7 @@ use sardonyx_storage::log::policy::GroupPolicy;
 use sardonyx_storage::log::pool::DurableGroup;
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::supply::{Admission, FreesLog};
-use sardonyx_storage::log::writer::{LogWriter, RemoteCopy};
+use sardonyx_storage::log::writer::{Gathering, LogWriter, RemoteCopy};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::pen::Pen;
@@ -81,16 +81,19 @@ fn shuttle_i1_with_a_copy_elsewhere() {
     }
 }
 
+/// The step of a thread that has nothing else to do.
+type Rest = fn(&Gathering);
+
 /// No client waits, and no other transaction has the group written: a logging thread does, when it is due. One of the
 /// clients hands the group of others on.
-fn put_off_and_not_waited_for(depth: usize, others: Parting, gathers: bool) {
+fn put_off_and_not_waited_for(depth: usize, others: Parting, gathers: Option<Rest>) {
     explore(move || {
         let stage = Stage::new(Scenario { depth, ..USUAL });
-        let gathering = gathers.then(|| Arc::new(stage.commit.gather()));
-        let rests = gathering.map(|gathering| {
+        let rests = gathers.map(|rest| {
+            let gathering = stage.commit.gather();
             stage.start(move |_| {
-                gathering.rest();
-                gathering.rest();
+                rest(&gathering);
+                rest(&gathering);
             })
         });
         let threads: Vec<_> = (0..depth)
@@ -127,7 +130,7 @@ fn put_off_and_not_waited_for(depth: usize, others: Parting, gathers: bool) {
 fn shuttle_put_off_transactions_are_written_though_no_client_waits() {
     for depth in [1, 2] {
         for others in [Parting::PutOff, Parting::HandOn] {
-            put_off_and_not_waited_for(depth, others, false);
+            put_off_and_not_waited_for(depth, others, None);
         }
     }
 }
@@ -136,7 +139,9 @@ fn shuttle_put_off_transactions_are_written_though_no_client_waits() {
 #[test]
 fn shuttle_groups_that_gather_are_written_though_no_client_waits() {
     for depth in [1, 2] {
-        put_off_and_not_waited_for(depth, Parting::HandOn, true);
+        for rest in [Gathering::rest, Gathering::rest_writing] {
+            put_off_and_not_waited_for(depth, Parting::HandOn, Some(rest));
+        }
     }
 }
 

@@ -49,10 +49,7 @@ pub enum Refusal {
     },
     /// A row is missing.
     #[error("{table} has no row with key {key}")]
-    Missing {
-        table: &'static str,
-        key: u64,
-    },
+    Missing { table: &'static str, key: u64 },
     /// No customer of a district has this last name.
     #[error("no customer of district {district} is called {last}")]
     Nobody {

@@ -105,7 +105,16 @@ fn position(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer 
 fn position_from(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
     match (a.given_text(0), a.given_int(3)) {
         (None, _) => Ok(Value::Null),
-        (Some(_), None) => Err(SqlError::new("22004", "initial position must not be null")),
+        (Some(text), None) => {
+            let found = arrays::position(text, a.value(1), a.kind(2), i64::MIN)?;
+            // A null that no element has cannot be found: nothing is searched.
+            let array = arrays::Array::known(text);
+            let is_null = a.value(1) == ValueRef::Null;
+            match array.elements.is_empty() || is_null && !array.elements.contains(&None) {
+                true => Ok(found),
+                false => Err(SqlError::new("22004", "initial position must not be null")),
+            }
+        }
         (Some(array), Some(from)) => arrays::position(array, a.value(1), a.kind(2), from),
     }
 }

@@ -24,20 +24,31 @@ pub(in crate::expression) fn resolve(
     arguments: Vec<Typed>,
 ) -> Result<Typed, SqlError> {
     let kinds: Vec<SqlType> = arguments.iter().map(Typed::kind).collect();
+    let is_literal = kinds == [SqlType::Unknown];
+    // Tables keep expressions of earlier versions, in which these calls had another meaning.
+    let is_kept = compiler.nested.is_none();
     // The name of a type called with a literal is a cast.
-    if kinds == [SqlType::Unknown]
-        && let Some(cast) = cast_call(compiler, name, arguments.clone())?
+    let literal = is_literal.then(|| arguments.clone());
+    if let (Some(literal), false) = (&literal, is_kept)
+        && let Some(cast) = cast_call(compiler, name, literal.clone())?
     {
         return Ok(cast);
     }
     // Addresses of network cards, which are not supported, have this function, too.
-    if name == "trunc" && kinds == [SqlType::Unknown] {
+    if name == "trunc" && is_literal && !is_kept {
         return Err(not_unique(name, &kinds));
     }
-    match chosen(named(name), &kinds)[..] {
+    let found = match chosen(named(name), &kinds)[..] {
         [function] => called(compiler, function, arguments),
         [] => cast_call(compiler, name, arguments)?.ok_or_else(|| unknown(name, &kinds)),
         _ => Err(not_unique(name, &kinds)),
+    };
+    match found {
+        Err(error) if is_kept => match literal {
+            Some(literal) => cast_call(compiler, name, literal)?.ok_or(error),
+            None => Err(error),
+        },
+        found => found,
     }
 }
 

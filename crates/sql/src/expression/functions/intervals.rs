@@ -201,9 +201,19 @@ fn made(a: Arguments<'_>) -> Answer {
     Ok(Interval {
         months: part(0).wrapping_mul(12).wrapping_add(part(1)),
         days: part(2).wrapping_mul(7).wrapping_add(part(3)),
-        micros: micros.wrapping_add(seconds.round_ties_even() as i64),
+        micros: micros.wrapping_add(whole(seconds)),
     }
     .value())
+}
+
+/// A float as a whole number; the least one if it is out of range, as of processors.
+fn whole(value: f64) -> i64 {
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    let value = value.round_ties_even();
+    match (-BEYOND..BEYOND).contains(&value) {
+        true => value as i64,
+        false => i64::MIN,
+    }
 }
 
 fn extract(a: Arguments<'_>) -> Answer {

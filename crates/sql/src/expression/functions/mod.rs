@@ -43,6 +43,7 @@ pub(super) use hstores::HSTORE_KEY;
 pub(super) use intervals::LENGTH;
 pub(super) use json::{JSON_MOMENT, NOT_A_NAME};
 pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
+pub(super) use networks::INET_TEXT;
 pub(super) use numbers::{GREATEST, LEAST};
 pub(super) use searches::VECTOR_KEY;
 pub(crate) use session::NEXT;

@@ -4,6 +4,8 @@
 
 use super::definition::*;
 use crate::error::{SqlError, code};
+use crate::text::text_of;
+use crate::types::SqlType;
 use crate::values::networks::value;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::networks::Network;
@@ -97,6 +99,15 @@ fn joined(a: Arguments<'_>, operator: &str, join: fn(u128, u128) -> u128) -> Ans
     let found = Network::new(one.is_six(), address, bits);
     found.map(value).ok_or_else(beyond)
 }
+
+/// An address as it is shown.
+pub(in crate::expression) static INET_TEXT: Definition = Definition::new(
+    "inet_out",
+    &[INET],
+    TEXT,
+    |a, _| Ok(text_of(SqlType::Inet, a.value(0)).map_or(Value::Null, Value::Text)),
+    "",
+);
 
 fn moved(one: Network, by: i128) -> Answer {
     let address = one.address().checked_add_signed(by);

@@ -240,6 +240,10 @@ fn in_case(character: char, mut others: impl Iterator<Item = char>) -> char {
 }
 
 fn lower(character: char) -> char {
+    // The only letter whose lower case is several characters: the locale C.UTF-8 takes the first.
+    if character == 'İ' {
+        return 'i';
+    }
     in_case(character, character.to_lowercase())
 }
 

@@ -34,11 +34,18 @@ fn of(value: ValueRef<'_>, shift: impl Fn(i64) -> Option<i64>) -> Answer {
 }
 
 fn to_moment(zone: &str, local: ValueRef<'_>) -> Answer {
+    // The zone is not read: any name is taken.
+    if is_infinite(local) {
+        return Ok(local.to_value());
+    }
     let zone = Zone::named(zone)?;
     of(local, |local| zone.moment(local))
 }
 
 fn to_local(zone: &str, moment: ValueRef<'_>) -> Answer {
+    if is_infinite(moment) {
+        return Ok(moment.to_value());
+    }
     let zone = Zone::named(zone)?;
     of(moment, |moment| zone.local(moment))
 }

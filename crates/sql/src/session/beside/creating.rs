@@ -90,19 +90,24 @@ pub(super) fn create(
     let mut filling = Filling::of_redefined(&whole, snapshot.clone(), &tried.redefined);
     let ran = run_plan(&mut filling, &tried.planned.plan, with);
     let begun = filling.begun;
-    let ended = match (ran, filling.stop.take()) {
-        (_, Some(stop)) => Err(stop),
+    let stop = match (ran, filling.stop.take()) {
+        (_, Some(stop)) => Some(stop),
         // Its state is later than the beginning of the statement.
-        (Err(error), None) => Err(Stop::Statement(error).unless_ended(&[&snapshot])),
-        (Ok(_), None) => {
-            drop(snapshot);
-            creating.end(&whole, filling)
+        (Err(error), None) => Some(Stop::Statement(error).unless_ended(&[&snapshot])),
+        (Ok(_), None) => None,
+    };
+    drop(snapshot);
+    let ended = match stop {
+        Some(stop) => {
+            // With the content: only one without an owner is dropped from the catalogue.
+            drop(filling);
+            Err(stop)
         }
+        None => creating.end(&whole, filling),
     };
     match ended {
         Ok((complete, durable)) => Ok(Came::Done(((complete, None), durable))),
         Err(stop) => {
-            // Its owner has dropped it.
             if let Some(table) = begun {
                 give_up(database, table);
             }
@@ -198,6 +203,7 @@ impl Creating<'_> {
                     Some(content) => tx.take_over_redefined(content, define)?,
                     None => define(tx)?,
                 };
+                self.database.catalogue_changed();
                 note_drawn(tx, self.database, self.with)?;
                 Ok(complete)
             },

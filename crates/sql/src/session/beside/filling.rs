@@ -67,7 +67,11 @@ impl<'f> Filling<'f> {
     }
 
     /// The rows of a table that a definition creates or empties.
-    pub fn of_redefined(whole: &'f Whole<'f>, snapshot: Snapshot, redefined: &'f Redefined) -> Self {
+    pub fn of_redefined(
+        whole: &'f Whole<'f>,
+        snapshot: Snapshot,
+        redefined: &'f Redefined,
+    ) -> Self {
         Filling {
             redefined: Some(redefined),
             ..Filling::new(whole, snapshot, 0, true)

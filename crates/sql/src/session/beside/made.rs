@@ -165,7 +165,7 @@ impl Made<'_> {
             Made::Kept { schema, .. } => Ok((Some(whole_row(row, schema.columns.len())?), false)),
             Made::Redefined { schema, rows, .. } => {
                 let row = whole_row(row, schema.columns.len())?;
-                Ok((Some(rows.of(row)?), false))
+                Ok((Some(rows.of(row, with)?), false))
             }
             Made::Open { schema, .. } => {
                 let width = schema.columns.len();

@@ -64,10 +64,9 @@ fn may_run_beside(statement: &Prepared) -> bool {
         // It would be run again for a row that others have changed meanwhile.
         Class::Write if statement.sets_session() || statement.notifies() => false,
         Class::Write => statement.last_plan().is_some_and(|plan| plan.runs_beside()),
-        Class::Define if fills_table(statement.statement()) => {
-            // The settings of the session change with a temporary table.
-            !(statement.makes_temporary() || statement.sets_session() || statement.notifies())
-        }
+        // Values of rows may notify, too, and the settings of the session change with a temporary table.
+        Class::Define if statement.sets_session() || statement.notifies() => false,
+        Class::Define if fills_table(statement.statement()) => !statement.makes_temporary(),
         Class::Define => statement.statement().is_some_and(works_on_rows),
         _ => false,
     }
@@ -205,7 +204,8 @@ impl Session {
                     let create = |with: &Environment<'_>| creating::create(&database, given, with);
                     let draws = Draws::again(again, Effects::default());
                     let draws = draws.counted_in(database.memory().clone());
-                    let (came, draws) = with_context(&database, state, given, tables, draws, create);
+                    let (came, draws) =
+                        with_context(&database, state, given, tables, draws, create);
                     again = draws.into_again();
                     came
                 }

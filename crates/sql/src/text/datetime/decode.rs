@@ -6,7 +6,7 @@ use super::numbers::{fraction, whole};
 use super::parts::{Decoded, Parts, mask};
 use super::words::{Unit, Word, word};
 use crate::values::arithmetic::DAY;
-use crate::values::zones::{DateOrder, Zone};
+use crate::values::zones::{DateOrder, Zone, moves_too_far};
 
 /// A text while it is read as a moment.
 #[derive(Default)]
@@ -61,7 +61,7 @@ pub(super) fn decode(
     reading.end()
 }
 
-/// The refusal of a zone that is named by its place, for a time without a day.
+/// The refusal of a zone that is named by its place, for a time without a day, and of one whose clock moves too far.
 pub(super) fn named_zone(name: &str) -> Bad {
     Bad::Unsupported(format!(
         "the time zone \"{name}\" is not supported: write its distance from UTC, such as +02:00"
@@ -152,7 +152,10 @@ impl Reading<'_> {
         let unit = self.unit.take();
         if unit.is_none() && !text.starts_with(|c: char| c.is_ascii_digit()) {
             let place = Zone::of_text(text);
-            self.place = Some(place.ok_or_else(|| Bad::Place(text.to_string()))?);
+            self.place = Some(place.ok_or_else(|| match moves_too_far(text) {
+                true => named_zone(text),
+                false => Bad::Place(text.to_string()),
+            })?);
             return Ok(mask::ZONE);
         }
         // A time without colons, and a zone.

@@ -198,11 +198,25 @@ impl Vector {
     pub fn joined(self, other: Vector) -> Result<Vector, SqlError> {
         let places = self.lexemes.iter().flat_map(|one| &one.positions);
         let last = places.map(|position| position.place).max().unwrap_or(0);
+        // Behind the last place of all nothing is added.
+        let is_full = |positions: &[Position]| {
+            let last = positions.last();
+            last.is_some_and(|position| position.place == PLACE_MAX)
+        };
+        let full = self.lexemes.iter().filter(|one| is_full(&one.positions));
+        let full: HashSet<String> = full.map(|one| one.word.clone()).collect();
         let mut lexemes = self.lexemes;
         lexemes.extend(other.lexemes.into_iter().map(|mut lexeme| {
             for position in &mut lexeme.positions {
                 position.place = position.place.saturating_add(last).min(PLACE_MAX);
             }
+            let positions = lexeme.positions.iter();
+            let below = positions.take_while(|position| position.place < PLACE_MAX);
+            let kept = match full.contains(&lexeme.word) {
+                true => 0,
+                false => below.count() + 1,
+            };
+            lexeme.positions.truncate(kept);
             lexeme
         }));
         Vector::of(lexemes)

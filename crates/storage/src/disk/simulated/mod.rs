@@ -62,7 +62,9 @@ pub struct Faults {
 /// A disk in memory that can crash and fail. Clones are the same disk.
 ///
 /// ```
-/// use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
+/// # use sardonyx_storage as sardonyx;
+/// # use sardonyx::disk::{Access, Create};
+/// use sardonyx::disk::{Disk, Faults, SimulatedDisk};
 /// let disk = SimulatedDisk::new(42, Faults::default());
 /// let file = disk.open("greeting", Access::Buffered, Create::New)?;
 /// file.write_at(0, b"hello")?;
@@ -139,7 +141,9 @@ impl SimulatedDisk {
     /// killed process are free, and all its later calls fail.
     ///
     /// ```
-    /// use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
+    /// # use sardonyx_storage as sardonyx;
+    /// # use sardonyx::disk::{Access, Create};
+    /// use sardonyx::disk::{Disk, Faults, SimulatedDisk};
     /// let disk = SimulatedDisk::new(7, Faults::default());
     /// disk.open("greeting", Access::Buffered, Create::New)?;
     ///

@@ -11,7 +11,7 @@
 
 use super::LogWriter;
 use crate::drive::Drive;
-use crate::log::policy::GroupPolicy;
+use crate::log::policy::{DEFERRED_TIME_MAX, GroupPolicy};
 use sardonyx_base::sync::atomic::Ordering;
 use std::sync::Arc;
 
@@ -24,6 +24,14 @@ impl Gathering {
     #[inline]
     pub fn rest(&self) {
         self.0.rest();
+    }
+
+    /// As [`Gathering::rest`]; the calling thread itself writes the group if the last one took no longer than
+    /// [`DEFERRED_TIME_MAX`](crate::log::policy::DEFERRED_TIME_MAX). For a thread whose clients all wait for answers:
+    /// that saves a wake-up of a logging thread, and its wake-up of this one.
+    #[inline]
+    pub fn rest_writing(&self) {
+        self.0.rest_writing();
     }
 }
 
@@ -53,6 +61,17 @@ impl LogWriter {
     #[inline]
     fn rest(&self) {
         if self.process.is_current() && self.end_putting_off() {
+            self.look_for_group();
+        }
+    }
+
+    #[inline]
+    fn rest_writing(&self) {
+        if !self.process.is_current() || !self.end_putting_off() {
+            return;
+        }
+        // The calling thread serves no client meanwhile.
+        if self.counters.last_write() > DEFERRED_TIME_MAX || !self.step() {
             self.look_for_group();
         }
     }
