@@ -107,7 +107,7 @@ fn position_from(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> An
         (None, _) => Ok(Value::Null),
         (Some(text), None) => {
             let found = arrays::position(text, a.value(1), a.kind(2), i64::MIN)?;
-            // A null that no element has cannot be found: nothing is searched.
+            // A null position is an error only where elements are searched.
             let array = arrays::Array::known(text);
             let is_null = a.value(1) == ValueRef::Null;
             match array.elements.is_empty() || is_null && !array.elements.contains(&None) {
