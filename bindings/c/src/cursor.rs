@@ -57,7 +57,6 @@ pub struct sdx_cursor {
 
 type Source = Box<dyn Iterator<Item = Result<Vec<Value>, Error>> + Send>;
 
-/// The state of a cursor.
 pub(crate) struct CursorState {
     plan: Arc<Plan>,
     /// Dropped before the snapshot, from which it may borrow.

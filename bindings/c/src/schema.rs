@@ -24,7 +24,6 @@ pub struct sdx_schema {
     _private: [u8; 0],
 }
 
-/// The state of a schema.
 pub(crate) struct SchemaState {
     builder: SchemaBuilder,
     /// The last column's name and type.

@@ -18,7 +18,6 @@ pub struct sdx_session {
     _private: [u8; 0],
 }
 
-/// The state of a session.
 pub(crate) struct SessionState {
     pub session: Session,
     pub home: SegmentState,

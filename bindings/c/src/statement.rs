@@ -86,7 +86,6 @@ pub struct sdx_statement {
     _private: [u8; 0],
 }
 
-/// The state of a statement.
 pub(crate) struct StatementState {
     pub plan: Arc<Plan>,
     /// The values that the texts of the last filled structure point to.

@@ -23,7 +23,6 @@ pub struct sdx_transaction {
     _private: [u8; 0],
 }
 
-/// The state of a transaction.
 pub(crate) struct TransactionState {
     way: Way,
     home: TablesState,

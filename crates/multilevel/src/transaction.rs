@@ -229,7 +229,6 @@ impl<'d> Transaction<'d> {
         )
     }
 
-    /// Its progress.
     pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock()
     }

@@ -59,7 +59,6 @@ pub(crate) struct Activity {
     pub monitors: bool,
 }
 
-/// A client.
 pub(crate) struct Client {
     pub id: u64,
     /// When it came, in milliseconds since 1970.

@@ -78,7 +78,6 @@ fn bytes(text: &str) -> Option<i64> {
     digits.parse::<i64>().ok()?.checked_mul(unit)
 }
 
-/// The settings.
 #[derive(Debug)]
 pub(crate) struct Settings {
     events: AtomicU32,

@@ -32,7 +32,6 @@ pub(crate) struct Entry {
     pub name: Vec<u8>,
 }
 
-/// The log.
 #[derive(Debug)]
 pub(crate) struct SlowLog {
     /// In microseconds; none is kept if negative.

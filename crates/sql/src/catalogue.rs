@@ -9,7 +9,6 @@ use crate::views::{ViewColumn, ViewDefinition};
 use crate::virtual_tables;
 use sardonyx::schema::Value;
 
-/// The catalogue.
 pub(crate) static CATALOGUE: Known = Known;
 
 /// See [`CATALOGUE`].

@@ -1,7 +1,6 @@
 //! The extensions of PostgreSQL that `CREATE EXTENSION` knows. Their types and functions are known with and without it.
 //! The statement notes that an extension is created ([`crate::define`]), and the catalogue shows both.
 
-/// An extension.
 pub(crate) struct Extension {
     pub name: &'static str,
     /// The version that PostgreSQL 15 has.

@@ -44,7 +44,6 @@ pub(crate) fn local(kept: &str) -> &str {
     split(kept).1
 }
 
-/// Its schema.
 pub(crate) fn schema_of(kept: &str) -> &str {
     split(kept).0
 }

@@ -249,7 +249,6 @@ impl SqlType {
         }
     }
 
-    /// The schema that it is in.
     pub(crate) fn schema(self) -> &'static str {
         match self {
             SqlType::Enum(of) | SqlType::EnumArray(of) => &of.definition().schema,

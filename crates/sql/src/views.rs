@@ -23,7 +23,6 @@ pub(crate) struct ViewDefinition {
     pub query: String,
 }
 
-/// A column of a view.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ViewColumn {
     pub name: String,

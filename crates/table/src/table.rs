@@ -534,7 +534,6 @@ pub(crate) fn used_runs(extents: &[Extent], fresh: Slot) -> Vec<Range<u64>> {
     runs
 }
 
-/// The bytes of a page.
 pub(crate) fn page_bytes(bytes: &[u8], page: PageId) -> &[u8] {
     &bytes[page.address().0 as usize..][..PAGE_SIZE]
 }

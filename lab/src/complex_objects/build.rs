@@ -11,7 +11,6 @@ use sardonyx_multilevel::{Operation, Pages};
 pub(super) struct Build<'a> {
     pub(super) surroundings: &'a Surroundings,
     pub(super) references: &'a References,
-    /// The complex object.
     pub(super) complex_object: u32,
 }
 
@@ -39,7 +38,6 @@ impl Operation for Build<'_> {
 pub(super) struct Audit<'a> {
     pub(super) surroundings: &'a Surroundings,
     pub(super) references: &'a References,
-    /// The complex object.
     pub(super) complex_object: u32,
 }
 

@@ -10,7 +10,6 @@ use crate::responses::{Responses, Summary};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     /// Threads: the degree of multiprogramming.

@@ -8,7 +8,6 @@ use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
-/// Bytes of a page.
 pub(super) const PAGE_BYTES: usize = 4096;
 
 /// Integers of a page.

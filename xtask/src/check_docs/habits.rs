@@ -75,16 +75,23 @@ impl Folders {
     }
 
     pub fn add_source(&mut self, file: &Path, text: &str) {
-        let mut fenced = false;
+        let (mut fenced, mut examples) = (false, false);
         let lines = text.lines().map(|line| {
             let comment = line.trim_start().strip_prefix("//");
             let Some(comment) = comment.map(|text| text.trim_start_matches(['/', '!'])) else {
-                fenced = false;
+                (fenced, examples) = (false, false);
                 return "";
             };
+            // Commands below "Example:" in a text of `--help`, up to an empty line, are not a sentence.
+            let command = examples && !comment.trim().is_empty();
+            examples = command || matches!(comment.trim(), "Example:" | "Examples:");
             let fence = comment.trim_start().starts_with("```");
             fenced ^= fence;
-            if fence || fenced { "" } else { comment }
+            if fence || fenced || command {
+                ""
+            } else {
+                comment
+            }
         });
         self.add(file, Habits::of(lines));
     }
@@ -162,7 +169,7 @@ mod tests {
         let long = "word ".repeat(WORDS_MAX + 1);
         let source = format!(
             "//! What it does.\n/// Why is it gone?\n/// {long}\n/// goes on.\n\n// Where `nobody` looks, nobody is.\n\
-             let told = \"told\"; // told\n/// ```\n/// // What is in code.\n/// ```\n/// Whole.\n"
+             let told = \"told\"; // told\n/// Examples:\n///   {long}\n///\n/// ```\n/// // What is in code.\n/// ```\n/// Whole.\n"
         );
         let mut folders = Folders::default();
         folders.add_source(Path::new("crates/one/src/a.rs"), &source);

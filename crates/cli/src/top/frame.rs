@@ -8,7 +8,6 @@ use sardonyx_server::state::{ClientRates, Rates, State, Table as TableState};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// Cells of a bar.
 const BAR_CELLS: usize = 20;
 /// Tables and statements that are shown.
 const LISTED: usize = 8;

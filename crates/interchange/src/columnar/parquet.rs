@@ -20,7 +20,6 @@ const ROWS: usize = 1024;
 /// About so many bytes of values are in a batch, if a row has no more.
 const BATCH_BYTES: i64 = 32 << 20;
 
-/// A Parquet file.
 pub(super) struct ParquetFile {
     schema: SchemaRef,
     batches: ParquetRecordBatchReader,

@@ -183,7 +183,6 @@ pub(super) fn page_place<T>(page: u64) -> P<T> {
     P::from_offset(page.saturating_mul(PAGE))
 }
 
-/// The place of an arena.
 pub(super) fn arena_place(arena: u64) -> P<Arena> {
     page_place(FIRST_ARENA_PAGE + arena % ARENAS)
 }

@@ -9,7 +9,6 @@ use sardonyx_rows::layout::{PageKind, PageUse, word_at};
 use sardonyx_rows::values::{CLASSES, Cell, CellStore, layout_of};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 
-/// The cells of a table.
 pub(super) struct TableCells<'p> {
     pub pages: &'p mut dyn Pages,
     pub table: &'p TableMemory,

@@ -14,7 +14,6 @@ const BLOCKS: usize = 48;
 
 type Block = Box<[OnceCell<Box<Page>>]>;
 
-/// The copies.
 pub(super) struct Copies {
     /// By page: its place.
     places: RefCell<IntegerMap<u64, usize>>,

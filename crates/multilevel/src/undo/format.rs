@@ -45,7 +45,6 @@ pub(crate) struct Header {
     pub names: u32,
 }
 
-/// Bytes of the header.
 pub(crate) const HEADER_BYTES: usize = 24;
 
 impl Header {

@@ -154,7 +154,6 @@ impl sardonyx_multilevel::Operation for ReadNews<'_> {
     }
 }
 
-/// Adds a page.
 struct AddPage(sardonyx_multilevel::Area);
 
 impl sardonyx_multilevel::Operation for AddPage {

@@ -36,7 +36,6 @@ const COUNTERS: u64 = 4;
 const KEYS: u64 = 40;
 const OPEN: u64 = 4;
 
-/// The content.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Contents {
     counters: [i64; COUNTERS as usize],

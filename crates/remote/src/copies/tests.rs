@@ -232,7 +232,6 @@ impl Open for Places {
     }
 }
 
-/// A host.
 pub(super) struct Host {
     pub copies: Copies,
     pub net: Net,

@@ -32,7 +32,6 @@ const ATTEMPTS: usize = 16;
 /// Bytes of the random name of parts, which is before the last part.
 const ID_BYTES: usize = 16;
 
-/// A log in a stream.
 #[derive(Debug)]
 pub(super) struct JetStreamLog<S> {
     stream: S,

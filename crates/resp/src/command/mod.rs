@@ -80,7 +80,6 @@ pub(crate) const BLOCKING: u16 = 1024;
 /// It takes a short time, however much data there is, although `COMMAND` calls it slow, as Redis does.
 pub(crate) const SHORT: u16 = 2048;
 
-/// A command.
 pub(crate) struct Command {
     pub name: &'static str,
     /// The number of parts, the name included; the least number, if negative.
@@ -151,7 +150,6 @@ pub(crate) const TWO_KEYS: (i32, i32, i32) = (1, 2, 1);
 /// No part is a key, or not one of a fixed place.
 pub(crate) const NO_KEYS: (i32, i32, i32) = (0, 0, 0);
 
-/// The families.
 const FAMILIES: &[(&str, &[Command])] = &[
     ("string", strings::COMMANDS),
     ("string", counters::COMMANDS),

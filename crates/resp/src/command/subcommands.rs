@@ -7,7 +7,6 @@ use crate::command::line::Line;
 use crate::failure::Failure;
 use crate::reply::Reply;
 
-/// A subcommand.
 struct Subcommand {
     name: &'static str,
     /// The number of parts, both names included; if negative, the least number of them.

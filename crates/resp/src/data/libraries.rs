@@ -44,7 +44,6 @@ pub(crate) const FLAGS: [&str; 5] = [
     "allow-cross-slot-keys",
 ];
 
-/// A library.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Library {
     pub name: Vec<u8>,
@@ -53,7 +52,6 @@ pub(crate) struct Library {
     pub digest: String,
 }
 
-/// A function of a library.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct LibraryFunction {
     pub name: Vec<u8>,

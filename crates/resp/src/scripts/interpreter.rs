@@ -45,7 +45,6 @@ const PRELUDE_NAME: &str = "=prelude";
 /// The name of a script's text in errors.
 pub(super) const NAME: &str = "user_script";
 
-/// An interpreter.
 pub(super) struct Interpreter {
     lua: Lua,
     run: Function,

@@ -45,7 +45,6 @@ const DIGITS: usize = 40;
 /// A digest of a script, in hexadecimal.
 pub(crate) type Digest = String;
 
-/// A script.
 #[derive(Debug)]
 pub(crate) struct Script {
     pub digest: Digest,

@@ -66,7 +66,6 @@ pub(super) const PLACE_BITS: u32 = 25;
 pub struct Shape {
     /// Places in the directory, a power of two.
     pub(super) directory: usize,
-    /// Cells.
     pub(super) cells: usize,
 }
 
@@ -130,7 +129,6 @@ impl Shape {
     }
 }
 
-/// An entry word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct EntryWord(pub u64);
 

@@ -16,7 +16,6 @@ const REVOKE: u64 = 6;
 const PROBE: u64 = 7;
 const CANCEL_WAIT: u64 = 8;
 
-/// A transaction as a word.
 pub(super) fn transaction_word(transaction: TransactionId) -> u64 {
     u64::from(transaction.node().0) << 48 | transaction.number()
 }

@@ -20,14 +20,12 @@ use crate::lock_table::layout::NODES;
 use sardonyx_storage::log::LogState;
 use sardonyx_storage::page::PAGE_SIZE;
 
-/// Words of a page.
 pub(super) const PAGE_WORDS: usize = PAGE_SIZE / 8;
 /// Words that a processor fetches together: data written by different nodes is apart by so much.
 const LINE: usize = 16;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"SdxNodes");
 const VERSION: u64 = 1;
-/// Words of the head.
 pub(super) const HEAD_WORDS: usize = 7;
 const LOG_STATE_AT: usize = LINE;
 const COMMON_AT: usize = (LOG_STATE_AT + LogState::WORDS).next_multiple_of(LINE);

@@ -107,7 +107,6 @@ impl Transaction<'_> {
             .with_local(&mut |local| local.check_room(number, more, bytes_max))
     }
 
-    /// Its database.
     pub(super) fn database(&self) -> u64 {
         self.member.database()
     }

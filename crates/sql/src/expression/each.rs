@@ -26,7 +26,6 @@ pub(crate) struct Each {
     pub symbol: String,
 }
 
-/// The elements.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Elements {
     /// The elements of `ARRAY[…]`, of which no array is made.

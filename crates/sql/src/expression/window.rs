@@ -12,7 +12,6 @@ use crate::types::{SqlType, TypeSpec};
 /// The place of the first window function's value while expressions are compiled. No row has so many columns.
 pub(crate) const FIRST: usize = 1 << 30;
 
-/// A window function.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum WindowFunction {
     RowNumber,

@@ -9,7 +9,6 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// A comment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Comment {
     pub on: Commented,

@@ -16,7 +16,6 @@ pub(crate) struct SequenceCommand {
     pub change: SequenceChange,
 }
 
-/// The change of a sequence.
 #[derive(Clone, Debug)]
 pub(crate) enum SequenceChange {
     OwnerTo(Owner),

@@ -18,7 +18,6 @@ pub(crate) struct TypeCommand {
     pub change: TypeChange,
 }
 
-/// The change of the type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TypeChange {
     OwnerTo(String),

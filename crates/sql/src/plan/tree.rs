@@ -122,7 +122,6 @@ pub(crate) struct JoinStep {
     pub expected: f64,
 }
 
-/// The kind of a join.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum JoinKind {
     Inner,

@@ -400,7 +400,6 @@ pub(super) fn shown_columns(words: &[String]) -> Arc<[ResultColumn]> {
     names.into_iter().map(text_column).collect()
 }
 
-/// A column of text.
 pub(super) fn text_column(name: String) -> ResultColumn {
     ResultColumn {
         name,

@@ -26,7 +26,6 @@ pub(super) const NAMED_MAX: usize = 10_000;
 /// The most savepoints of a transaction.
 const SAVEPOINTS_MAX: usize = 1000;
 
-/// The state of a session.
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
     pub user: Arc<str>,
@@ -67,7 +66,6 @@ pub(crate) enum Reading {
     Live,
 }
 
-/// An open transaction.
 #[derive(Debug)]
 pub(crate) struct OpenTransaction {
     /// When it began, in microseconds since 1970.

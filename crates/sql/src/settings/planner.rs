@@ -19,7 +19,6 @@ enum Form {
     OneOf(&'static [&'static str]),
 }
 
-/// A parameter.
 pub(super) struct Parameter {
     /// Its name, and its value at the beginning.
     pub known: (&'static str, &'static str),

@@ -10,7 +10,6 @@ const INTERNAL: u32 = 2281;
 const CSTRING_ARRAY: u32 = 1263;
 const ANY_ARRAY: u32 = 2277;
 
-/// A function of a type.
 pub(crate) struct TypeFunction {
     pub number: u32,
     pub name: String,

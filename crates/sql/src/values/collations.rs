@@ -67,7 +67,6 @@ impl NamedCollation {
         NAMES.get(place).copied()
     }
 
-    /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match (self.icu(), self.0) {
             (Some(name), _) => name,

@@ -266,7 +266,6 @@ impl OpenRows {
         Ok(())
     }
 
-    /// Undoes a definition.
     #[inline]
     pub(super) fn undo_definition(&mut self, undo: UndoTable) {
         let number = undo.number;

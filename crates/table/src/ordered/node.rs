@@ -72,7 +72,6 @@ impl U64 {
     }
 }
 
-/// A leaf.
 #[derive(Clone, Copy, Resident)]
 #[repr(C)]
 pub(crate) struct Leaf {

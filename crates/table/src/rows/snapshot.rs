@@ -357,7 +357,6 @@ impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
 }
 
 impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
-    /// The next row.
     #[inline]
     pub(crate) fn next_row(&mut self) -> Result<Option<T::Item>, TableError> {
         let Some(address) = self.next_address() else {

@@ -70,7 +70,6 @@ impl<'a, K: Key, const V: usize, const SEGMENT: usize> Segment<'a, K, V, SEGMENT
         K::read(&self.bytes[at..at + K::LENGTH])
     }
 
-    /// An entry.
     #[inline(always)]
     pub(super) fn entry(&self, index: usize) -> (K, [u8; V]) {
         let at = SEGMENT_HEADER + index * Layout::<K, V, SEGMENT>::ENTRY;

@@ -26,7 +26,6 @@ mod consumer {
     pub const SEEN: usize = 2;
 }
 
-/// A group.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Group {
     at: Address,

@@ -29,7 +29,6 @@ pub(super) struct Portal {
     pub(super) cursor: Option<Cursor>,
 }
 
-/// The state of a portal.
 #[derive(Debug)]
 pub(super) enum PortalState {
     New,

@@ -30,7 +30,6 @@ const JOURNAL: u8 = 2;
 const DROPPED: u8 = 3;
 /// The first byte of keys that are no name: those of dropped tables.
 const NO_NAME: u8 = 0xff;
-/// The key of the version.
 pub(super) const KEY_OF_VERSION: [u8; 1] = [0xfe];
 const HEADER: usize = 8;
 

@@ -183,7 +183,6 @@ pub(super) fn is_marked(bytes: &Page) -> bool {
     bytes[..4] == MARK
 }
 
-/// The next of the marks.
 pub(super) fn next_mark(view: &View<'_>, page: u32) -> Result<u32, NodeError> {
     let bytes = view.page(page.into(), LockMode::Read)?;
     match is_marked(bytes) {
