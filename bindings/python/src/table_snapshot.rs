@@ -37,7 +37,6 @@ impl TablesSnapshot {
         Ok(result.map_err(Failure::OfSnapshot)?)
     }
 
-    /// Reads a range.
     pub(crate) fn read_range(
         &self,
         py: Python<'_>,

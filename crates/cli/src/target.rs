@@ -177,7 +177,7 @@ fn beside(disk: &Arc<dyn Disk>, holders: &[u32]) -> String {
         _ => format!("the processes {}", names.join(", ")),
     };
     format!(
-        "{} is open in {who}: it is read meanwhile, and the result may be out of date",
+        "{} is open in {who}: it is read meanwhile, as whole transactions up to about now",
         disk.display_name("")
     )
 }

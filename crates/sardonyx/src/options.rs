@@ -235,9 +235,9 @@ impl Options {
     /// about a tenth of a millisecond for each block of the backup. With [`Options::block_bytes`] of more than 1 MiB it is
     /// some microseconds, and pages that change while a block is copied are kept as for a [`Snapshot`](crate::Snapshot).
     ///
-    /// A transaction gets [`Error::Full`] if its redo records need room that only a checkpoint can free while it runs. It
-    /// gets the same error if the log is at its limit and there is no memory for a snapshot. The checkpoint is taken when
-    /// the transaction has ended, so run it again.
+    /// A transaction gets [`Error::Full`] if its redo records need room that only a checkpoint can free while it runs. So it
+    /// does if there is no memory for a snapshot when the log is at its limit. The checkpoint is taken when the transaction has
+    /// ended, so run it again.
     ///
     /// For tables; memory, operations, nodes, and `checkpoints_at_followers` (of the feature `hosts`) refuse
     /// it. A compaction has the second copy all the same, as has a host as long as it follows, and until it has taken over

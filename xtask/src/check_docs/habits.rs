@@ -75,7 +75,6 @@ impl Folders {
     }
 
     pub fn add_source(&mut self, file: &Path, text: &str) {
-        // Commands under "Examples:" in a help text are no sentences, up to the end of their paragraph.
         let (mut fenced, mut examples) = (false, false);
         let lines = text.lines().map(|line| {
             let comment = line.trim_start().strip_prefix("//");
@@ -83,12 +82,16 @@ impl Folders {
                 (fenced, examples) = (false, false);
                 return "";
             };
+            // Commands below "Example:" in a text of `--help`, up to an empty line, are not a sentence.
+            let command = examples && !comment.trim().is_empty();
+            examples = command || matches!(comment.trim(), "Example:" | "Examples:");
             let fence = comment.trim_start().starts_with("```");
             fenced ^= fence;
-            let comment = if fence || fenced { "" } else { comment };
-            let is_example = examples && !comment.trim().is_empty();
-            examples = is_example || comment.trim() == "Examples:";
-            if is_example { "" } else { comment }
+            if fence || fenced || command {
+                ""
+            } else {
+                comment
+            }
         });
         self.add(file, Habits::of(lines));
     }
@@ -166,15 +169,14 @@ mod tests {
         let long = "word ".repeat(WORDS_MAX + 1);
         let source = format!(
             "//! What it does.\n/// Why is it gone?\n/// {long}\n/// goes on.\n\n// Where `nobody` looks, nobody is.\n\
-             let told = \"told\"; // told\n/// ```\n/// // What is in code.\n/// ```\n/// Whole.\n\n\
-             /// Examples:\n///   bank {long}\n///   bank told\n///\n/// It is gone.\n"
+             let told = \"told\"; // told\n/// Examples:\n///   {long}\n///\n/// ```\n/// // What is in code.\n/// ```\n/// Whole.\n"
         );
         let mut folders = Folders::default();
         folders.add_source(Path::new("crates/one/src/a.rs"), &source);
         let page =
             Page::parse("# Who\n\nWhat is it?\n\n- How it is told.\n\n```\nWhat code\n```\n");
         folders.add_page(Path::new("docs/a.md"), &page);
-        let expected = [("crates/one", 2, 3, 1), ("docs", 1, 1, 0)];
+        let expected = [("crates/one", 2, 2, 1), ("docs", 1, 1, 0)];
         let found = folders.0.iter().map(|(folder, habits)| {
             let name = folder.to_str().expect("text");
             (name, habits.beginnings, habits.avoided, habits.long)

@@ -18,7 +18,6 @@ pub(crate) const ENTRY_HEAD_BYTES: usize = 24;
 /// In place of an operation's number: the operation of this sequence number has been compensated.
 const CANCELLED: u32 = u32::MAX;
 
-/// One entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Entry<T> {
     /// A completed operation.

@@ -15,7 +15,6 @@ use sardonyx_storage::remote_log::store::{
 };
 use std::sync::Arc;
 
-/// Numbers of one life.
 const LIFE_NUMBERS: u64 = 1 << 44;
 
 /// The last life that has numbers of its own.

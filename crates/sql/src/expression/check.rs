@@ -227,7 +227,7 @@ pub(crate) fn row_condition(text: &str, schema: &Schema) -> Result<Expr, SqlErro
 /// The text for a table's schema of a condition that a program declares, with the types of the engine's columns.
 ///
 /// # Errors
-/// As [`declared_check`] has.
+/// As [`declared_check`].
 pub(crate) fn program_check(text: &str, schema: &Schema) -> Result<String, SqlError> {
     let tree = parse_expression(text)?;
     declared_check(&tree, "", &engine_columns(schema), schema, None)

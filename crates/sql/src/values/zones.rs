@@ -121,7 +121,6 @@ impl SessionZone {
         &self.0.zone
     }
 
-    /// Its name.
     pub(crate) fn name(&self) -> &str {
         &self.0.name
     }
