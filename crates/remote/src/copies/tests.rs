@@ -248,7 +248,7 @@ pub(super) struct Host {
 
 impl Host {
     pub(super) fn new(sites: &Arc<Sites>) -> Self {
-        Host::start(sites, Net::default(), |keeper| Keeper::new(keeper)).unwrap()
+        Host::start(sites, Net::default(), Keeper::new).unwrap()
     }
 
     /// A host that starts, with this keeper of its register; it may refuse that.
