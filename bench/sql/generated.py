@@ -180,7 +180,7 @@ def difference(ours, theirs, is_ordered, is_exact):
 
 def shortened(cell):
     """Without zeros behind the last digit of decimals."""
-    return cell and re.sub(r"(\.\d*?)0+(?!\d)", r"\1", cell).replace(".,", ",").replace(".)", ")").replace(".]", "]")
+    return cell and re.sub(r"(?<=\d)\.(?!\d)", "", re.sub(r"(\.\d*?)0+(?!\d)", r"\1", cell))
 
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?")
