@@ -212,9 +212,6 @@ fn judge([large, meanwhile, after]: [&'static str; 3], phase: usize) -> bool {
     for fresh in [&both.aside, &both.plain] {
         let text = "create table w (n int, v int); insert into w select n, n from generate_series(1, 60) as s (n)";
         run(&mut fresh.session(), text).expect("made");
-        let text =
-            "create materialized view seen_before as select id, b from t where id > 3 with no data";
-        run(&mut fresh.session(), text).expect("made");
     }
     let database = both.aside.database.clone();
     let calls = Arc::new(Mutex::new(0));
