@@ -7,7 +7,7 @@ use sardonyx_sql::{BesideLimits, Database};
 use std::sync::{Arc, Mutex};
 
 /// A statement, one of another transaction between two of its calls, and one that tries the new index or constraint.
-const CASES: [[&str; 3]; 40] = [
+const CASES: [[&str; 3]; 39] = [
     [
         "create unique index t_new on t (b)",
         "insert into t values (900, 1, 'a text that is long 7', null)",
@@ -196,18 +196,13 @@ const CASES: [[&str; 3]; 40] = [
     ],
     [
         "select id, v + 1 as v into made from p",
-        "create table other (n int); drop table f",
+        "create table other (n int); drop index t_a",
         "delete from made where v > 5",
     ],
     [
         "create materialized view seen as select a, count(*) as n from t group by a",
         "delete from t where id < 20",
         "refresh materialized view seen",
-    ],
-    [
-        "refresh materialized view seen_before",
-        "update t set b = 'changed' where id = 8; delete from t where id = 12",
-        "select * from seen_before order by id",
     ],
 ];
 
@@ -216,9 +211,6 @@ fn judge([large, meanwhile, after]: [&'static str; 3], phase: usize) -> bool {
     let both = Both::new();
     for fresh in [&both.aside, &both.plain] {
         let text = "create table w (n int, v int); insert into w select n, n from generate_series(1, 60) as s (n)";
-        run(&mut fresh.session(), text).expect("made");
-        let text =
-            "create materialized view seen_before as select id, b from t where id > 3 with no data";
         run(&mut fresh.session(), text).expect("made");
     }
     let database = both.aside.database.clone();
