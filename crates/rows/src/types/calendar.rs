@@ -108,6 +108,7 @@ impl Timestamp {
     /// let due: Timestamp = "2026-12-31T23:59:59Z".parse()?;
     /// let later = due.checked_add(Duration::from_millis(1_500)).unwrap();
     /// assert_eq!(later.to_string(), "2027-01-01T00:00:00.500000Z");
+    /// assert_eq!(format!("{later:?}"), later.to_string());
     /// assert_eq!(later.micros_since(due), Some(1_500_000));
     /// # Ok::<(), sardonyx_rows::value_text::ValueTextError>(())
     /// ```
