@@ -263,11 +263,10 @@ fn i1_what_gathers_is_written_by_a_thread_that_rests_and_is_durable_then() {
     assert_eq!(disk.steps(), steps, "there is nothing to write");
     assert_eq!((hand_on(&pen), hand_on(&pen)), (1, 1));
     assert!(pen.log().poll(1, Waker::noop()).is_pending());
-    assert_eq!((groups_after_a_crash(&disk), disk.steps()), (0, steps));
+    assert_eq!(disk.steps(), steps, "nothing is written before");
     gathering.rest_writing();
     assert_eq!(disk.steps(), steps + 1, "one durable write");
     assert!(pen.log().poll(1, Waker::noop()).is_ready());
-    assert_eq!(groups_after_a_crash(&disk), 1);
     // Records that are not handed on stay in the open group.
     let mut held = pen.take().expect("free");
     append(&mut held);
