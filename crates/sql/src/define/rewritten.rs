@@ -176,10 +176,20 @@ impl Rewritten {
         let names = TypeNames::of(tx.view(), path)?;
         let mut retyped: Vec<Retyped> = Vec::new();
         let (mut computed, mut generated) = (Vec::new(), Vec::new());
-        let mut rewrites_more = false;
+        let (mut rewrites_more, mut added) = (false, Vec::new());
         for operation in &alter.operations {
             match operation {
-                AlterTableOperation::AddColumn { column_def, .. } => {
+                AlterTableOperation::AddColumn {
+                    column_def,
+                    if_not_exists,
+                    ..
+                } => {
+                    let name = name_of(&column_def.name);
+                    let is_there = added.contains(&name) || relation.column(&name).is_ok();
+                    if *if_not_exists && is_there {
+                        continue;
+                    }
+                    added.push(name);
                     let column = declared(column_def, &names)?;
                     if !is_of_row(&column) {
                         return Ok(None);

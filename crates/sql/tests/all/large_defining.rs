@@ -7,7 +7,7 @@ use sardonyx_sql::{BesideLimits, Database};
 use std::sync::{Arc, Mutex};
 
 /// A statement, one of another transaction between two of its calls, and one that tries the new index or constraint.
-const CASES: [[&str; 3]; 39] = [
+const CASES: [[&str; 3]; 40] = [
     [
         "create unique index t_new on t (b)",
         "insert into t values (900, 1, 'a text that is long 7', null)",
@@ -183,6 +183,12 @@ const CASES: [[&str; 3]; 39] = [
         "alter table t add column g int not null default (random() * 0 + 3)::int",
         "insert into t values (900, 5, 'new', null); update t set a = 77 where id = 6; delete from t where id = 7",
         "select id from t where g is distinct from 3",
+    ],
+    [
+        "alter table t add column if not exists a int default (random() * 0 + 7)::int,
+         add column if not exists g int default (random() * 0 + 3)::int, add column if not exists g int default 4",
+        "update t set a = 77 where id = 6",
+        "select id from t where a = 7 or g is distinct from 3",
     ],
     [
         "create table made as select id, a, b from t where a > 1",
