@@ -288,7 +288,7 @@ fn parser_of_tokens(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
         .with_tokens_with_locations(tokens)
 }
 
-fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
+pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(SqlError::new(
             code::PROGRAM_LIMIT,

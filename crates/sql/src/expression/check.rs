@@ -18,7 +18,7 @@ use super::{
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::names::{name_of, quoted};
-use crate::parse::parse_expression;
+use crate::parse::{parse_expression, tokens};
 use crate::path::split;
 use crate::types::{NamedCollation, SqlType, TypeSpec};
 use crate::user_types::{TypeNames, is_of_user};
@@ -29,6 +29,7 @@ use sardonyx_rows::condition::{Condition, SqlCheck, SqlColumn};
 use sqlparser::ast::{
     self, BinaryOperator, Expr as Tree, InTarget, UnaryOperator, Value as Literal,
 };
+use sqlparser::tokenizer::Token;
 
 /// A column that a condition may name.
 pub(crate) struct NamedColumn<'c> {
@@ -227,8 +228,22 @@ pub(crate) fn row_condition(text: &str, schema: &Schema) -> Result<Expr, SqlErro
 /// The text for a table's schema of a condition that a program declares, with the types of the engine's columns.
 ///
 /// # Errors
-/// As [`declared_check`].
+/// As [`declared_check`]; a column's name with capitals and without quotes, which is another name in SQL than in the
+/// conditions that every program tests.
 pub(crate) fn program_check(text: &str, schema: &Schema) -> Result<String, SqlError> {
+    for token in tokens(text)? {
+        if let Token::Word(word) = &token.token
+            && word.quote_style.is_none()
+            && schema.column(&word.value).is_some()
+            && word.value != word.value.to_lowercase()
+        {
+            let name = &word.value;
+            return Err(SqlError::new(
+                code::UNKNOWN_COLUMN,
+                format!("in SQL, {name} without quotes is another column: write \"{name}\""),
+            ));
+        }
+    }
     let tree = parse_expression(text)?;
     declared_check(&tree, "", &engine_columns(schema), schema, None)
 }
