@@ -114,10 +114,12 @@ impl Asked {
     }
 }
 
+/// The answers that [`kernel`] got; null before.
+static ASKED: AtomicPtr<Asked> = AtomicPtr::new(std::ptr::null_mut());
+
 /// The kernel's mechanisms, if this one has them all; else the reason. Asked once for the process: in a forked child,
 /// the parent's files work on the parent's memory.
 pub fn kernel() -> Result<&'static Kernel, &'static str> {
-    static ASKED: AtomicPtr<Asked> = AtomicPtr::new(std::ptr::null_mut());
     let known = ASKED.load(Ordering::Acquire);
     // SAFETY: null, or leaked below.
     if let Some(asked) = unsafe { known.as_ref() }
@@ -125,6 +127,14 @@ pub fn kernel() -> Result<&'static Kernel, &'static str> {
     {
         return asked.answer();
     }
+    ask(known)
+}
+
+/// Asks the kernel. Not a part of [`kernel`]: the handler of faults calls that, on an alternate stack of 8 KiB, of which the
+/// kernel's own frame takes nearly half. What is here would take the rest.
+#[cold]
+#[inline(never)]
+fn ask(known: *mut Asked) -> Result<&'static Kernel, &'static str> {
     let asked = Box::into_raw(Box::new(Asked {
         process: Process::current(),
         kernel: Kernel::open().map_err(|error| error.to_string()),

@@ -7,11 +7,9 @@ mod crashes;
 mod ends;
 mod histories;
 
-use crate::alone::alone;
 use crate::common::{Item, Opened, block_on, in_every_shape, options};
-use crate::fork::FORKS;
 use sardonyx::errors::{Conflict, TransactionEnded};
-use sardonyx::schema::{Schema, Type, Value};
+use sardonyx::schema::Value;
 use sardonyx::{Durability, Error, OpenTransaction, Record, Shape, Table, Tables};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::atomic::{AtomicUsize, Ordering};
