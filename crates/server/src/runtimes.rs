@@ -6,8 +6,9 @@
 //! commit group when nothing is left to read, and answers. On [`PROCESSORS_MIN`] processors and more, the threads of
 //! the one runtime serve all clients, since parsing and sockets can use the other processors.
 //!
-//! Invariant: no command stops others for longer than in the common runtime. Both step aside: a thread that waits for the
-//! stage, or runs what takes long, leaves its place to another one.
+//! Invariant: a thread that waits for the stage, or runs what takes long, leaves its place to another one, as in the common
+//! runtime. A write of the log that hangs, after quick ones, stops the Redis clients until it ends, as it stops a Redis with
+//! `appendfsync always`. Groups behind a slow write, and full ones, are left to the logging threads.
 
 use crate::metrics::Protocol;
 use sardonyx::low_level::Gathering;

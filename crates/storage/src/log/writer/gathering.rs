@@ -27,8 +27,9 @@ impl Gathering {
     }
 
     /// As [`Gathering::rest`]; the calling thread itself writes the group if the last one took no longer than
-    /// [`DEFERRED_TIME_MAX`](crate::log::policy::DEFERRED_TIME_MAX). For a thread whose clients all wait for answers:
-    /// that saves a wake-up of a logging thread, and its wake-up of this one.
+    /// [`DEFERRED_TIME_MAX`](crate::log::policy::DEFERRED_TIME_MAX), and no group waits for a logging thread. For a thread
+    /// whose clients all wait for answers: that saves a wake-up of a logging thread, and its wake-up of this one. A write
+    /// that hangs holds the thread.
     #[inline]
     pub fn rest_writing(&self) {
         self.0.rest_writing();
@@ -71,7 +72,11 @@ impl LogWriter {
             return;
         }
         // The calling thread serves no client meanwhile.
-        if self.counters.last_write() > DEFERRED_TIME_MAX || !self.step() {
+        let is_slow = self.counters.last_write() > DEFERRED_TIME_MAX;
+        if is_slow || !self.work.queue.lock().sealed.is_empty() {
+            return self.look_for_group();
+        }
+        if !self.step() {
             self.look_for_group();
         }
     }
