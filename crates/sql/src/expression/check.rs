@@ -240,7 +240,7 @@ pub(crate) fn program_check(text: &str, schema: &Schema) -> Result<String, SqlEr
             let name = &word.value;
             return Err(SqlError::new(
                 code::UNKNOWN_COLUMN,
-                format!("in SQL, {name} without quotes is another column: write \"{name}\""),
+                format!("{name} without quotes is another column: write \"{name}\""),
             ));
         }
     }

@@ -229,7 +229,7 @@ fn a_program_that_speaks_sql_declares_any_condition() {
         ("\"Id\" < random()", "42P17"),
         ("case when \"Id\" > 0 then nothing end", "42703"),
         ("lower(nothing) = 'a'", "42703"),
-        ("Id % 2 = 0", "write \\\"Id\\\""),
+        ("Id % 2 = 0", "write \"Id\""),
         ("name = 5 +", "42601"),
         ("Nothing > 0", "there is no column \"Nothing\""),
     ] {

@@ -9,7 +9,7 @@ pub enum Admission {
     Whole,
     /// A part of a transaction whose end will need log of its own.
     Work,
-    /// Work that asks for room as it appends ([`GroupBuilder::make_room`](super::seal::GroupBuilder::make_room)): a
+    /// Work that asks for room as it appends ([`GroupBuilder::make_room`](crate::log::seal::GroupBuilder::make_room)): a
     /// log that is still small need not have it before.
     Measured,
 }
