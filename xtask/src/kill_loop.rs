@@ -1,6 +1,6 @@
 //! The loop of the torture runs, [`Kills`], with a progress bar and a report.
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx_base::random::Random;
 use sardonyx_base::victims::{Kills, Subject};
@@ -23,6 +23,10 @@ pub(crate) trait Tortured: Subject<Error = anyhow::Error> {
 
 /// Runs so many events. Ends with an error at the first judgement that finds a fault.
 pub(crate) fn torture<S: Tortured>(subject: &mut S, kills: Kills, seed: u64) -> anyhow::Result<()> {
+    ensure!(
+        kills.events > 0 && !subject.events().is_empty(),
+        "there is no event: nothing would be judged"
+    );
     let style = "{bar:30} {pos}/{len} events, {msg} acknowledged, {eta} left";
     let progress = ProgressBar::new(kills.events).with_style(ProgressStyle::with_template(style)?);
     let began = Instant::now();

@@ -3,6 +3,7 @@
 mod areas;
 mod beside;
 mod change;
+mod changed_rows;
 mod collisions;
 mod condition;
 mod conditions_changed;
