@@ -18,7 +18,7 @@ use super::life::{LIFE_LAST, check_is_of_no_other, folder_of, mark_of, marked_li
 use super::members::{Members, Open, Wait};
 use super::record::{CopyRecord, SetRecord, Standing};
 use super::spelling::{COPIES_LEAST, Spelling};
-use super::witness::{confirm, tell};
+use super::witness::{check_new, confirm, tell};
 use sardonyx_base::events;
 use sardonyx_base::random::system_random;
 use sardonyx_storage::remote_log::objects::RemotePlace;
@@ -192,9 +192,10 @@ impl Changing<'_> {
         let open = |place: &String| Ok((place.clone(), self.new_places.open(place, Wait::Long)?));
         let new: Result<Vec<New>, StoreError> = change.added.iter().map(open).collect();
         let new = new?;
-        for (_, store) in &new {
+        for (place, store) in &new {
             self.check_is_another(record, store, &new, &change.removed)?;
             check_is_of_no_other(&**store, record.identity)?;
+            check_new(place, &**store, record, self.keeper)?;
             let is_empty =
                 || Ok(store.list(0)?.is_empty() && store.list_objects(&folder_of(1))?.is_empty());
             if marked_lives(&**store, record.identity)? == 0 && !is_empty()? {

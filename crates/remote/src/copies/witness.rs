@@ -166,6 +166,26 @@ pub(super) fn check(
     }
 }
 
+/// Refuses to begin a new life at a place that knows a register which the present one does not continue: its earlier life
+/// may have the only acknowledged entries.
+///
+/// # Errors
+/// [`StoreError::Setup`]: it does. The place's, the keeper's.
+pub(super) fn check_new(
+    place: &str,
+    store: &dyn RemotePlace,
+    record: &SetRecord,
+    keeper: &Keeper,
+) -> Result<(), StoreError> {
+    let is_newer =
+        |seen: &Seen| seen.identity == record.identity && seen.before(record) != After::Continues;
+    let Some(newer) = seen_at(store)?.into_iter().find(is_newer) else {
+        return Ok(());
+    };
+    // Another change of the register meanwhile is found when it is replaced.
+    check(place, &newer, &*keeper.read()?, keeper)
+}
+
 /// A copy that knows a register which this one does not continue. One that gives no answer says nothing.
 fn newer(members: &Members, record: &SetRecord, except: Option<&str>) -> Option<(String, Seen)> {
     let is_asked =

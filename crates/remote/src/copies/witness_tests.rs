@@ -559,3 +559,21 @@ fn a_removed_place_knows_that_an_older_register_names_it() {
     let started = Host::start(&sites, Net::default(), Keeper::new);
     assert!(is_refused(&started.map(drop)));
 }
+
+/// The places of before were away when they were removed, and know of nothing. A person follows a host's advice and adds the
+/// places that the host names: they have the acknowledged entries, and begin no new life.
+#[test]
+fn places_that_know_a_newer_register_are_not_added_to_an_older_one() {
+    let sites = Sites::with_others(&["a", "b"], &["c", "d"]);
+    let host = Host::new(&sites);
+    host.appends(1, "one");
+    let backup = sites.record();
+    host.change(&["c", "d"], &[]).unwrap();
+    host.maintain();
+    host.cut(&["a", "b"]);
+    host.change(&[], &["a", "b"]).unwrap();
+    host.appends(2, "two");
+    host.cut(&[]);
+    set(&*sites.at(KEEPER), backup.encode().as_bytes());
+    assert!(is_refused(&host.change(&["c", "d"], &[])));
+}
