@@ -11,21 +11,13 @@
 mod common;
 mod stage;
 
-use common::LogAlone;
-use sardonyx_base::sync::Mutex;
-use sardonyx_base::sync::thread::{self, JoinHandle};
-use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_base::sync::{Mutex, thread};
+use sardonyx_storage::disk::{Disk, Faults};
 use sardonyx_storage::drive::Drive;
-use sardonyx_storage::log::follow::Feed;
-use sardonyx_storage::log::policy::GroupPolicy;
-use sardonyx_storage::log::pool::DurableGroup;
 use sardonyx_storage::log::reader::LogReader;
-use sardonyx_storage::log::supply::{Admission, FreesLog};
-use sardonyx_storage::log::writer::{Gathering, LogWriter, RemoteCopy};
-use sardonyx_storage::log::{LogError, LogLayout, LogPosition};
-use sardonyx_storage::page::Address;
-use sardonyx_storage::pen::Pen;
-use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use sardonyx_storage::log::writer::Gathering;
+use sardonyx_storage::log::{LogError, LogPosition};
+use stage::{Consumer, LAYOUT, Parting, Remote, Scenario, Stage, USUAL, explore};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
