@@ -453,7 +453,8 @@ impl Call {
     /// True if it takes a short time, however much data there is, so that no clock is read for it.
     #[inline]
     fn is_fast(&self) -> bool {
-        self.command.is(FAST) && !self.takes_many() || self.command.is(SHORT) && self.line.bytes() <= SHORT_LINE_BYTES
+        self.command.is(FAST) && !self.takes_many()
+            || self.command.is(SHORT) && self.line.bytes() <= SHORT_LINE_BYTES
     }
 
     #[inline]

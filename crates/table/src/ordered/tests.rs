@@ -541,7 +541,10 @@ fn each_entry_between_two_edges_is_drawn_by_one_number() {
     for (set, many) in sets {
         for number in 0..many {
             let row = u64::from(set.as_bytes()[0]) << 32 | number << 3;
-            let of = (format!("{set}element{}", number * 7 % 1_511).into_bytes(), row);
+            let of = (
+                format!("{set}element{}", number * 7 % 1_511).into_bytes(),
+                row,
+            );
             assert!(pair.insert(&of));
             if number % 5 == 3 {
                 assert!(pair.remove(&of));
