@@ -22,14 +22,14 @@ use std::thread::Thread;
 use std::time::Instant;
 
 const FLIGHT: u64 = 16;
-/// A command's words; a number that is drawn anew takes the place of each `#`.
+/// A command's words. The number of a name takes the place of `#`, a number that is drawn anew the place of `@`.
 const COMMANDS: &[(&str, &str)] = &[
-    ("set", "SET key:# value:#"),
+    ("set", "SET key:# value:@"),
     ("get", "GET key:#"),
     ("incr", "INCR counter:#"),
-    ("zadd", "ZADD myzset # element:#"),
-    ("hset", "HSET myhash element:# value:#"),
-    ("lpush", "LPUSH mylist value:#"),
+    ("zadd", "ZADD myzset @ element:#"),
+    ("hset", "HSET myhash element:# value:@"),
+    ("lpush", "LPUSH mylist value:@"),
     ("sadd", "SADD myset element:#"),
 ];
 
@@ -57,14 +57,9 @@ fn wait<F: Future>(future: F) -> F::Output {
 fn encode(words: &str, number: u64, value: u64, sent: &mut String) {
     let words: Vec<&str> = words.split(' ').collect();
     let _ = write!(sent, "*{}\r\n", words.len());
-    for (place, word) in words.iter().enumerate() {
-        let is_last = place > 1 && place + 1 == words.len();
-        let drawn = if is_last && words.len() > 3 || place == 1 {
-            number
-        } else {
-            value
-        };
-        let word = word.replace('#', &format!("{drawn:012}"));
+    for word in words {
+        let word = word.replace('#', &format!("{number:012}"));
+        let word = word.replace('@', &format!("{value:012}"));
         let _ = write!(sent, "${}\r\n{word}\r\n", word.len());
     }
 }

@@ -11,12 +11,13 @@
 use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
-use crate::command::{CALLS, Command, FAST, MORE, READ, SHORT, popping, streams};
+use crate::command::{CALLS, COUNTED, Command, FAST, MORE, READ, SHORT, popping, streams};
 use crate::data::databases::KeyTables;
 use crate::data::{Data, Hashed, Seen, State};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;
+use crate::number::integer;
 use crate::pending::Pending;
 use crate::reply::Reply;
 use crate::slow::SLOWER_THAN;
@@ -35,6 +36,8 @@ use std::time::Instant;
 const SHORT_LINE_BYTES: usize = 4096;
 /// A command with more bytes is not short: its parts are many, or large.
 const SHORT_BYTES: usize = 64 << 10;
+/// A command that takes more elements is long: a pop of them takes microseconds for each.
+const SHORT_ELEMENTS_MAX: i64 = 256;
 /// A transaction of at most so many short commands is short.
 const SHORT_STEPS_MAX: usize = 64;
 
@@ -350,9 +353,11 @@ impl What {
         }
     }
 
-    /// True if it calls a function that may take long.
+    /// True if it calls a function that may take long, or takes many elements: meanwhile, others read beside it.
     pub fn may_take_long(&self, shared: &Shared) -> bool {
-        let may = |call: &Call| call.command.is(CALLS) && call.may_take_long(shared);
+        let may = |call: &Call| {
+            call.command.is(CALLS | COUNTED) && (call.takes_many() || call.may_take_long(shared))
+        };
         match self {
             What::One(call) => may(call),
             What::All(steps, ..) => steps
@@ -428,6 +433,15 @@ impl Call {
         }
     }
 
+    /// True if it takes more than a few elements of a key.
+    fn takes_many(&self) -> bool {
+        let (line, last) = (&self.line, self.line.len() - 1);
+        // `LPOP key count`, and `LMPOP 1 key LEFT COUNT count`.
+        self.command.is(COUNTED)
+            && (last == 2 || line.part(last - 1).eq_ignore_ascii_case(b"count"))
+            && integer(line.part(last)).is_ok_and(|count| count > SHORT_ELEMENTS_MAX)
+    }
+
     fn may_take_long(&self, shared: &Shared) -> bool {
         let caller = self.caller.as_deref();
         let functions = caller.and_then(|caller| caller.functions.as_ref());
@@ -439,7 +453,8 @@ impl Call {
     /// True if it takes a short time, however much data there is, so that no clock is read for it.
     #[inline]
     fn is_fast(&self) -> bool {
-        self.command.is(FAST) || self.command.is(SHORT) && self.line.bytes() <= SHORT_LINE_BYTES
+        self.command.is(FAST) && !self.takes_many()
+            || self.command.is(SHORT) && self.line.bytes() <= SHORT_LINE_BYTES
     }
 
     #[inline]
@@ -543,6 +558,7 @@ fn watch<S: State>(
 mod tests {
     use super::*;
     use crate::command;
+    use crate::data::Numbers;
 
     fn call(line: &str) -> Call {
         let words: Vec<_> = line.split(' ').map(str::as_bytes).collect();
@@ -560,6 +576,27 @@ mod tests {
     fn are_short(lines: &[&str]) -> bool {
         let steps = lines.iter().map(|line| Step::Call(call(line)));
         What::All(steps.collect(), None, None).is_short()
+    }
+
+    #[test]
+    fn commands_that_take_many_elements_let_others_read_meanwhile() {
+        let shared = Shared::new(Numbers::default(), std::sync::Weak::new());
+        let may_take_long = |line: &str| What::One(call(line)).may_take_long(&shared);
+        for name in ["LPOP k", "RPOP k", "SPOP k", "ZPOPMIN k", "ZPOPMAX k"] {
+            assert!(!may_take_long(name) && is_short(name), "{name}");
+            let [few, many] = [256, 257].map(|count| format!("{name} {count}"));
+            assert!(!may_take_long(&few) && is_short(&few), "{few}");
+            assert!(may_take_long(&many) && !is_short(&many), "{many}");
+        }
+        for [name, end] in [["LMPOP", "LEFT"], ["ZMPOP", "MIN"]] {
+            assert!(!may_take_long(&format!("{name} 1 k {end}")));
+            assert!(!may_take_long(&format!("{name} 1 k {end} COUNT 256")));
+            assert!(may_take_long(&format!("{name} 1 k {end} count 257")));
+        }
+        // Not a number: refused when it runs.
+        assert!(is_short("LPOP k many") && is_short("SADD 300 300"));
+        let steps = vec![Step::Call(call("GET k")), Step::Call(call("LPOP k 257"))];
+        assert!(What::All(steps, None, None).may_take_long(&shared));
     }
 
     #[test]

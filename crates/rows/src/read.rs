@@ -362,6 +362,21 @@ pub trait ReadIndex {
     /// The errors of [`ReadIndex::walk`].
     fn count(&self, span: Self::Span) -> Result<u64, Error>;
 
+    /// One of the rows whose keys begin with these values, each as likely as the others. `below` returns numbers below
+    /// a bound, all alike likely. `None` if there is no row, or if the index finds none in a time that does not grow with
+    /// their number: then the caller walks.
+    ///
+    /// # Errors
+    /// The errors of [`ReadIndex::get_by`].
+    fn draw(
+        &self,
+        key: impl KeyValues,
+        below: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<Option<Self::Row>, Error> {
+        let _ = (key, below);
+        Ok(None)
+    }
+
     /// The first row with this key, or whose key begins with these values.
     ///
     /// # Errors

@@ -60,6 +60,7 @@ pub mod scram;
 mod server;
 pub mod slow_statements;
 pub mod spans;
+mod spare;
 pub mod state;
 mod stream;
 mod tls;

@@ -269,6 +269,17 @@ where
         self.reader.count(span)
     }
 
+    fn draw(
+        &self,
+        key: impl KeyValues,
+        below: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<Option<T::Item>, Error> {
+        match self.reader.draw(&key, below)? {
+            Some(at) => Ok(Some(give::<T, P>(&self.reader, at, &self.columns)?)),
+            None => Ok(None),
+        }
+    }
+
     /// Without a walk.
     fn get_by(&self, key: impl KeyValues) -> Result<Option<T::Item>, Error> {
         Index::get_by(self, key)

@@ -22,6 +22,7 @@
 
 mod bulk;
 mod cursor;
+mod drawing;
 mod keyed;
 mod leaving;
 mod node;

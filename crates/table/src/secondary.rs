@@ -254,6 +254,23 @@ impl Secondary {
         self.tree.seek(nodes, self.sought(rows, edge))
     }
 
+    /// One of the rows between two edges, all alike likely by the numbers that `below` draws; see [`Tree::draw`].
+    pub fn draw<N, P>(
+        &self,
+        nodes: &N,
+        rows: &P,
+        (from, to): (Edge<'_>, Edge<'_>),
+        below: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<Option<Address>, TableError>
+    where
+        N: PageRead + ?Sized,
+        P: PageRead + ?Sized,
+        TableError: From<N::Error> + From<P::Error>,
+    {
+        let (from, to) = (self.sought(rows, from), self.sought(rows, to));
+        self.tree.draw(nodes, from, to, below)
+    }
+
     /// An edge between keys as the tree seeks it.
     #[inline]
     fn sought<'k, P: PageRead + ?Sized>(

@@ -325,8 +325,7 @@ fn hrandfield<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Fa
         let Some(hash) = hash else {
             return Ok(Reply::Null);
         };
-        let number = data.below(hash.length);
-        return Ok(Reply::optional(data.nth(&hash, number)?));
+        return Ok(Reply::optional(data.any_name(&hash)?));
     };
     let Some(hash) = hash else {
         return Ok(Reply::Array(Vec::new()));

@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::strings::places;
 use super::words::{Words, count as count_of, is};
-use super::{Command, FAST, MORE, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
+use super::{COUNTED, Command, FAST, MORE, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Kind, Live, State};
 use crate::events::LIST;
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "lpop",
         -2,
-        WRITE | FAST,
+        WRITE | FAST | COUNTED,
         ONE_KEY,
         lpop,
         "Takes the first elements of a list",
@@ -54,7 +54,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "rpop",
         -2,
-        WRITE | FAST,
+        WRITE | FAST | COUNTED,
         ONE_KEY,
         rpop,
         "Takes the last elements of a list",

@@ -80,6 +80,9 @@ pub(crate) const BLOCKING: u16 = 1024;
 /// It takes a short time, however much data there is, although `COMMAND` calls it slow, as Redis does.
 pub(crate) const SHORT: u16 = 2048;
 
+/// It takes as many elements as one of its parts says.
+pub(crate) const COUNTED: u16 = 4096;
+
 pub(crate) struct Command {
     pub name: &'static str,
     /// The number of parts, the name included; the least number, if negative.

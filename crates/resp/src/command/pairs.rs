@@ -4,9 +4,13 @@ use super::range::Scored;
 use crate::data::{Data, Elements, Entry, Pair, State};
 use crate::failure::Failure;
 use sardonyx::rows::ReadRow;
+use std::collections::HashSet;
 
 /// The most elements that are chosen with repetition.
 const REPEATED_MAX: u64 = 1 << 20;
+
+/// Up to a part of one in so many, elements are drawn one by one: a draw costs as much as so many steps of a walk.
+const DRAWN_PART: u64 = 16;
 
 /// The data kept of an element.
 pub(super) trait Kept: Clone + Default {
@@ -62,6 +66,11 @@ pub(super) fn random_elements<T: Kept, S: State>(
     if repeats && wanted > REPEATED_MAX {
         return Err(Failure::Told("ERR value is out of range"));
     }
+    if wanted <= entry.length / DRAWN_PART
+        && let Some(chosen) = draw(data, entry, wanted as usize, repeats)?
+    {
+        return Ok(chosen);
+    }
     let mut places: Vec<u64> = match repeats {
         true => (0..wanted).map(|_| data.below(entry.length)).collect(),
         false => choose(data, entry.length, wanted.min(entry.length)),
@@ -108,9 +117,36 @@ pub(super) fn random_elements<T: Kept, S: State>(
     Ok(chosen)
 }
 
+/// So many elements drawn one by one. `None` if too many were drawn again, since the key has fewer rows than its length.
+fn draw<T: Kept, S: State>(
+    data: &mut Data<'_, S>,
+    entry: &Entry,
+    wanted: usize,
+    repeats: bool,
+) -> Result<Option<Vec<T>>, Failure> {
+    let (room, mut seen, mut chosen) = (data.room, HashSet::new(), Vec::with_capacity(wanted));
+    for _ in 0..2 * wanted + 64 {
+        if chosen.len() == wanted {
+            break;
+        }
+        let drawn = data.with_any(entry, |row| {
+            let is_new = repeats || row.address().is_some_and(|at| seen.insert(at));
+            is_new.then(|| T::read(row)).transpose()
+        })?;
+        if let Some(element) = drawn.flatten() {
+            if !room.take(element.bytes()) {
+                break;
+            }
+            chosen.push(element);
+        }
+    }
+    room.check()?;
+    Ok((chosen.len() == wanted).then_some(chosen))
+}
+
 /// So many different numbers below a bound, by Floyd's method.
 fn choose<S: State>(data: &mut Data<'_, S>, bound: u64, count: u64) -> Vec<u64> {
-    let mut chosen = std::collections::HashSet::with_capacity(count as usize);
+    let mut chosen = HashSet::with_capacity(count as usize);
     let mut order = Vec::with_capacity(count as usize);
     for last in bound - count..bound {
         let number = data.below(last + 1);

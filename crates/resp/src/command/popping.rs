@@ -7,7 +7,7 @@
 use super::line::Line;
 use super::words::{Words, is};
 use super::{
-    BLOCKING, Command, FAST, MORE, NO_KEYS, NO_SCRIPT, TWO_KEYS, WRITE, lists, on_data,
+    BLOCKING, COUNTED, Command, FAST, MORE, NO_KEYS, NO_SCRIPT, TWO_KEYS, WRITE, lists, on_data,
     sorted_sets, streams,
 };
 use crate::data::{Kind, Live};
@@ -54,7 +54,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "lmpop",
         -4,
-        WRITE,
+        WRITE | COUNTED,
         NO_KEYS,
         lmpop,
         "Takes elements from the first list that has any",
@@ -62,7 +62,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "blmpop",
         -5,
-        WRITE | BLOCKING,
+        WRITE | BLOCKING | COUNTED,
         NO_KEYS,
         blmpop,
         "Takes elements from the first list that has any, or waits for them",
@@ -89,7 +89,7 @@ pub(super) const SORTED: &[Command] = &[
     on_data(
         "zmpop",
         -4,
-        WRITE,
+        WRITE | COUNTED,
         NO_KEYS,
         zmpop,
         "Takes members from the first sorted set that has any",
@@ -97,7 +97,7 @@ pub(super) const SORTED: &[Command] = &[
     on_data(
         "bzmpop",
         -5,
-        WRITE | BLOCKING,
+        WRITE | BLOCKING | COUNTED,
         NO_KEYS,
         bzmpop,
         "Takes members from the first sorted set that has any, or waits for them",

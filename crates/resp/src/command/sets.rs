@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::pairs::random_elements;
 use super::words::{count as count_of, random_count};
-use super::{Command, FAST, MORE, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
+use super::{COUNTED, Command, FAST, MORE, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Kind, Live, State, check_key};
 use crate::events::{SET, SORTED_SET};
 use crate::failure::Failure;
@@ -61,7 +61,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "spop",
         -2,
-        WRITE | FAST,
+        WRITE | FAST | COUNTED,
         ONE_KEY,
         spop,
         "Takes some members of a set",
@@ -187,10 +187,7 @@ fn spop(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     };
     let mut chosen = match count {
         Some(count) => random_elements(data, &set, count)?,
-        None => {
-            let number = data.below(set.length);
-            data.nth(&set, number)?.into_iter().collect()
-        }
+        None => data.any_name(&set)?.into_iter().collect(),
     };
     delete(
         data,
@@ -215,10 +212,7 @@ fn srandmember<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, F
     match (set, count) {
         (None, None) => Ok(Reply::Null),
         (None, Some(_)) => Ok(Reply::Array(Vec::new())),
-        (Some(set), None) => {
-            let number = data.below(set.length);
-            Ok(Reply::optional(data.nth(&set, number)?))
-        }
+        (Some(set), None) => Ok(Reply::optional(data.any_name(&set)?)),
         (Some(set), Some(count)) => Ok(Reply::bulks(random_elements(data, &set, count)?)),
     }
 }

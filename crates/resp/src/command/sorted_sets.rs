@@ -5,7 +5,7 @@ use super::pairs::random_elements;
 use super::range::{By, Limit, Range, Scored, select};
 use super::sets::delete;
 use super::words::{Words, check_random_pairs, count as count_of, random_count};
-use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
+use super::{COUNTED, Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Kind, Live, State, check_key};
 use crate::events::SORTED_SET;
 use crate::failure::Failure;
@@ -64,7 +64,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "zpopmin",
         -2,
-        WRITE | FAST,
+        WRITE | FAST | COUNTED,
         ONE_KEY,
         zpopmin,
         "Takes the members with the lowest scores",
@@ -72,7 +72,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "zpopmax",
         -2,
-        WRITE | FAST,
+        WRITE | FAST | COUNTED,
         ONE_KEY,
         zpopmax,
         "Takes the members with the highest scores",
@@ -349,10 +349,7 @@ fn zrandmember<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, F
     let (entry, count) = match (entry, count) {
         (None, None) => return Ok(Reply::Null),
         (None, Some(_)) => return Ok(Reply::Array(Vec::new())),
-        (Some(entry), None) => {
-            let number = data.below(entry.length);
-            return Ok(Reply::optional(data.nth(&entry, number)?));
-        }
+        (Some(entry), None) => return Ok(Reply::optional(data.any_name(&entry)?)),
         (Some(entry), Some(count)) => (entry, count),
     };
     let chosen = random_elements(data, &entry, count)?;

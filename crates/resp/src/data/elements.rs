@@ -2,13 +2,16 @@
 
 use super::places::Place;
 use super::tables::{BY_SCORE, PRIMARY};
-use super::{Data, Entry, Kind, Live, State, bytes, check_key, engine};
+use super::{Data, Entry, Kind, Live, State, below, bytes, check_key, engine};
 use crate::failure::Failure;
 use sardonyx::low_level::Address;
 use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::WriteRows;
 use std::ops::Bound;
+
+/// Of a key with so many elements, one is drawn by a walk.
+const WALKED_MAX: u64 = 32;
 
 /// Numbers of the columns of elements' tables.
 const ID: usize = 0;
@@ -155,18 +158,33 @@ impl<S: State> Data<'_, S> {
         Ok(fields)
     }
 
-    /// The element with this number in the order of names.
-    pub fn nth(&mut self, entry: &Entry, number: u64) -> Result<Option<Vec<u8>>, Failure> {
-        let index = self
-            .state
-            .row_index(self.elements_table(entry.kind), PRIMARY)?;
+    /// Reads one of a key's elements, each as likely as the others. Costs about the same of few elements and of many.
+    pub fn with_any<T>(
+        &mut self,
+        entry: &Entry,
+        read: impl FnOnce(&dyn ReadRow) -> Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        let table = self.elements_table(entry.kind);
+        let random = &mut self.random;
+        let index = self.state.row_index(table, PRIMARY)?;
+        if entry.length > WALKED_MAX
+            && let Some(row) = index.draw(entry.id, &mut |bound| below(random, bound))?
+        {
+            return read(&row).map(Some);
+        }
+        let number = below(random, entry.length);
         let mut range = index.prefix(entry.id)?;
         let row = match number <= entry.length / 2 {
             true => range.nth(number as usize),
             false => range.nth_back((entry.length - 1 - number) as usize),
         };
         let Some(row) = row else { return Ok(None) };
-        Ok(Some(Elements::name(&row?)?.to_vec()))
+        read(&row?).map(Some)
+    }
+
+    /// The name of one of a key's elements, each as likely as the others.
+    pub fn any_name(&mut self, entry: &Entry) -> Result<Option<Vec<u8>>, Failure> {
+        self.with_any(entry, |row| Ok(Elements::name(row)?.to_vec()))
     }
 
     /// Calls `each` with the members of a sorted set between two bounds in the order of scores, or against it, until it

@@ -173,10 +173,15 @@ impl<S> Data<'_, S> {
 
     /// A number below a bound, which is not 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        // Multiplied instead of divided: without the bias of a remainder.
-        let wide = u128::from(self.random.next()) * u128::from(bound);
-        (wide >> 64) as u64
+        below(&mut self.random, bound)
     }
+}
+
+/// A number below a bound, which is not 0.
+fn below(random: &mut Random, bound: u64) -> u64 {
+    // Multiplied instead of divided: without the bias of a remainder.
+    let wide = u128::from(random.next()) * u128::from(bound);
+    (wide >> 64) as u64
 }
 
 /// Bytes of a column that has bytes.

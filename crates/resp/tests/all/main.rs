@@ -7,6 +7,7 @@ mod bounds;
 mod clients;
 mod common;
 mod databases;
+mod drawn;
 mod durability;
 mod events;
 mod followed;

@@ -87,6 +87,17 @@ where
         self.between(Some((&key, false)), Some((&key, true)))
     }
 
+    /// One of the rows whose keys begin with these values, if one is found in a bounded time.
+    pub fn draw(
+        &self,
+        values: &(impl KeyValues + ?Sized),
+        below: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<Option<Address>, Error> {
+        let key = self.key(values)?;
+        let edges = (edge((&key, false)), edge((&key, true)));
+        Ok(self.index.draw(self.nodes, self.rows, edges, below)?)
+    }
+
     /// The same, where the last value, a text or bytes, may go on.
     pub fn starts_with(&self, values: &(impl KeyValues + ?Sized)) -> Result<(Place, Place), Error> {
         let key = self.index.what.shape.of_beginning(values);
