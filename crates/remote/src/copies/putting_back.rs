@@ -13,10 +13,11 @@
 use super::evidence::{Evidence, KnownState, Refused, StateName, is_after, name_of};
 use super::keeper::{Keeper, Replaced};
 use super::life::identity_at;
-use super::members::Members;
+use super::members::{Members, Wait};
 use super::record::SetRecord;
 use super::remembered::remembered_at;
 use super::spelling::Spelling;
+use super::witness::tell;
 use super::{OpenPlaces, check_places, spelling_of};
 use crate::place::{RemoteOptions, open_keeper};
 use sardonyx_base::events;
@@ -94,6 +95,20 @@ impl From<StoreError> for Unfinished {
     }
 }
 
+/// The copies in the set know the register from now on. If the keeper is restored once more before a host serves, they show
+/// it. Others are not told: that they do not know it shows that they have to be compared.
+fn tell_set(members: &Members, evidence: &Evidence, record: &SetRecord) {
+    let is_in = |place: &str| record.in_sync().any(|copy| copy.place == place);
+    let answers = evidence.answers.iter();
+    for answer in answers.filter(|answer| is_in(&answer.place)) {
+        let store = members.open(&answer.place, Wait::Short);
+        if let Err(error) = store.and_then(|store| tell(&*store, record)) {
+            let copy = &answer.place;
+            events::warn!(%copy, %error, "a copy is not told of the register that is put back");
+        }
+    }
+}
+
 /// The same at this keeper; `known` gives a directory's register of the set.
 pub(super) fn put_back_at(
     keeper: &Keeper,
@@ -162,11 +177,14 @@ pub(super) fn put_back_at(
         false => keeper.replace_signed(version.as_ref(), &kept),
     };
     match replaced? {
-        Replaced::Done(view) => Ok(PutBackOutcome {
-            record: view.record.clone(),
-            discarded: cut,
-            excluded,
-        }),
+        Replaced::Done(view) => {
+            tell_set(members, &evidence, &view.record);
+            Ok(PutBackOutcome {
+                record: view.record.clone(),
+                discarded: cut,
+                excluded,
+            })
+        }
         Replaced::Other(_) => Err(Unfinished::Store(StoreError::NotNow {
             what: "put the register of the copies back".into(),
             place: keeper.place.place(),

@@ -1,5 +1,6 @@
 //! Copies by hand: the contract of stores, a copy that is left out and comes back, objects beside that.
 
+use super::Copies;
 use super::changing::{Changing, PlacesChange};
 use super::keeper::Keeper;
 use super::members::{Members, Open, Wait};
@@ -8,7 +9,6 @@ use super::record::SetRecord;
 use super::sites::{KEEPER, Sites};
 use super::spelling::Spelling;
 use super::time::{Limits, Time};
-use super::Copies;
 use crate::encrypted::Keys;
 use crate::place::{RemoteOptions, open};
 use crate::rules::{keeps_the_contract, own_in_turn};
