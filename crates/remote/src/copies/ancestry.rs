@@ -173,6 +173,7 @@ impl SetRecord {
 
 #[cfg(test)]
 mod tests {
+    use super::super::schedules::with_and_without;
     use super::*;
 
     fn three() -> SetRecord {
@@ -253,9 +254,11 @@ mod tests {
         let later = signed.taken(4).signed(11);
         for state in [&signed, &later] {
             assert_eq!(state.after_state(&second), After::Continues);
-            assert_eq!(state.after_state(&by_an_earlier_program), After::Other);
             assert_eq!(state.after(3, 0), After::Other);
         }
+        with_and_without(Planted::UnsignedTrusted, || {
+            later.after_state(&by_an_earlier_program) == After::Other
+        });
         // A person discards the line of the earlier program: its hosts follow, of any generation.
         let kept = later.instead_of(&[&by_an_earlier_program.taken(5)], 12);
         let text = kept.encode();

@@ -77,6 +77,8 @@ mod members;
 mod objects;
 mod planted;
 mod putting_back;
+#[cfg(test)]
+mod putting_back_tests;
 mod record;
 mod remembered;
 #[cfg(test)]

@@ -198,6 +198,13 @@ impl Host {
         Host::start(sites, Net::default(), Keeper::new).unwrap()
     }
 
+    /// The same, for which these places are away.
+    pub(super) fn new_beside(sites: &Arc<Sites>, away: &[&str]) -> Self {
+        let net = Net::default();
+        net.cut(away);
+        Host::start(sites, net, Keeper::new).unwrap()
+    }
+
     /// A host that starts, with this keeper of its register; it may refuse that.
     pub(super) fn start(
         sites: &Arc<Sites>,
