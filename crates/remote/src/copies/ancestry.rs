@@ -206,6 +206,9 @@ mod tests {
             let (generation, author) = known(lost);
             assert_eq!(other.after(generation, author), After::Other);
         }
+        with_and_without(Planted::AncestryIgnored, || {
+            other.after_state(&third) == After::Other
+        });
         assert_eq!(other.after_state(&first), After::Continues);
         // Restored to before there was an ancestry.
         assert_eq!(
