@@ -5,7 +5,10 @@ use super::status::CopyOfLog;
 use clap::ArgGroup;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
-use sardonyx_remote::{PlacesChange, RemoteOptions, change_copies, put_back};
+use sardonyx_remote::{
+    PlacesChange, PutBack, PutBackOutcome, RemoteOptions, StateName, change_copies, put_back,
+    raise_copies_version,
+};
 use sardonyx_results::table::Sheet;
 use serde::Serialize;
 use std::io::Write;
@@ -19,8 +22,11 @@ use std::path::PathBuf;
 /// each host, and restart the hosts one after the other: until then, a host is accepted with the places of before.
 ///
 /// --put-back is for a keeper that was restored from a backup, or whose register was damaged or lost. It puts the newest
-/// register back that the copies know. With a host's directory, the register that the directory remembers counts, too; it
-/// decides if hosts have continued with an older register. End all hosts first.
+/// register back that the copies know. With a host's directory, the register that the directory remembers counts, too. End
+/// all hosts first. Each copy must answer; name a copy whose data is lost for ever, or was restored from a backup (--lost).
+/// If hosts have continued with an older register, the command shows the lines of registers, and --keep chooses one.
+///
+/// --raise-version is for a set that a program without the ancestry of registers made: once each host has a newer one.
 ///
 /// Examples:
 ///   sardonyx store copies 'copies:s3://ledger/bank;tcp://a:7071;tcp://b:7071' --add tcp://c:7071
@@ -29,7 +35,7 @@ use std::path::PathBuf;
 ///   sardonyx store copies 'copies:etcd://a:2379/bank;tcp://a:7071;tcp://b:7071' --put-back /var/lib/sardonyx/bank.sdx
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-#[command(group = ArgGroup::new("change").args(["add", "remove", "put_back"]).multiple(true).required(true))]
+#[command(group = ArgGroup::new("change").args(["add", "remove", "put_back", "raise_version"]).multiple(true).required(true))]
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
@@ -42,6 +48,15 @@ pub struct Arguments {
     /// Put the newest register back that the copies know, or this directory of a host
     #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, conflicts_with_all = ["add", "remove"])]
     put_back: Option<Option<PathBuf>>,
+    /// With --put-back: a copy whose data is lost for ever, or was restored from a backup; may be repeated
+    #[arg(long, value_name = "PLACE", requires = "put_back")]
+    lost: Vec<String>,
+    /// With --put-back: of several lines of registers, keep the one of this register
+    #[arg(long, value_name = "NAME", requires = "put_back")]
+    keep: Option<StateName>,
+    /// Raise the register to the newest version; earlier programs cannot read it afterwards
+    #[arg(long, conflicts_with_all = ["add", "remove", "put_back"])]
+    raise_version: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -49,6 +64,12 @@ struct Changed {
     /// The place to name on each host.
     place: String,
     copies: Vec<CopyOfLog>,
+    /// Registers that were discarded by a put-back, and the places that know them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    discarded: Vec<String>,
+    /// Copies that a put-back excluded, so that they are compared with the log and filled.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    excluded: Vec<String>,
 }
 
 impl Arguments {
@@ -60,14 +81,30 @@ impl Arguments {
         };
         let place = self.place.as_str();
         let options = RemoteOptions::from_environment()?;
-        let record = match &self.put_back {
-            Some(directory) => put_back(place, directory.as_deref(), &options)?,
-            None => change_copies(place, &change, &options)?,
+        let only = |record| PutBackOutcome {
+            record,
+            discarded: Vec::new(),
+            excluded: Vec::new(),
         };
+        let outcome = match &self.put_back {
+            Some(directory) => {
+                let wish = PutBack {
+                    directory: directory.clone(),
+                    lost: self.lost.clone(),
+                    keep: self.keep,
+                };
+                put_back(place, &wish, &options)?
+            }
+            None if self.raise_version => only(raise_copies_version(place, &options)?),
+            None => only(change_copies(place, &change, &options)?),
+        };
+        let record = &outcome.record;
         let keeper = place.split(';').next().unwrap_or_default();
         let changed = Changed {
             place: format!("{keeper};{}", record.places().join(";")),
             copies: record.copies.iter().map(CopyOfLog::from).collect(),
+            discarded: outcome.discarded.iter().map(ToString::to_string).collect(),
+            excluded: outcome.excluded,
         };
         if output.is_json() {
             output.value(&changed)?;
@@ -79,6 +116,12 @@ impl Arguments {
             copy.show(&mut sheet);
         }
         writeln!(output, "{sheet}")?;
+        for state in &changed.discarded {
+            writeln!(output, "Discarded: {state}")?;
+        }
+        for place in &changed.excluded {
+            writeln!(output, "Excluded, to be compared with the log: {place}")?;
+        }
         writeln!(
             output,
             "Name these places on each host: '{}'",

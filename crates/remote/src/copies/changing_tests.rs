@@ -3,8 +3,9 @@
 use super::keeper::Keeper;
 use super::life::{Life, mark_of};
 use super::record::{SetRecord, Standing};
+use super::sites::{KEEPER, Sites};
 use super::spelling::COPY_BYTES_MAX;
-use super::tests::{Host, KEEPER, Sites};
+use super::tests::Host;
 use crate::place::{RemoteOptions, open};
 use crate::{PlacesChange, change_copies, copies_of};
 use sardonyx_storage::remote_log::objects::RemoteObjects;

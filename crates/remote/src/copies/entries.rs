@@ -126,7 +126,7 @@ impl Copies {
     }
 
     /// Tells the copies in the set of this state, unless they know it.
-    fn tell(&self, tenure: &mut Tenure, view: &Arc<View>) -> Result<(), Broken> {
+    pub(super) fn tell(&self, tenure: &mut Tenure, view: &Arc<View>) -> Result<(), Broken> {
         let is_told = |told: &Arc<View>| told.record.generation == view.record.generation;
         if tenure.told.as_ref().is_some_and(is_told) || planted::is(Planted::NotTold) {
             return Ok(());

@@ -1,11 +1,12 @@
 //! The state of a set of copies for people: each copy, and what is wrong with them. It changes nothing.
 
+use super::ancestry::After;
 use super::keeper::{Keeper, PUT_BACK};
 use super::members::{Members, Wait};
-use super::record::{After, SetRecord, Standing};
+use super::record::{SetRecord, Standing};
 use super::remembered::remembered_at;
 use super::witness::seen_at;
-use super::{OpenPlaces, spelling_of};
+use super::{OpenPlaces, WITHOUT_ANCESTRY, spelling_of};
 use crate::place::{RemoteOptions, open_keeper};
 use sardonyx_storage::remote_log::store::{RemoteStore, StoreError};
 use std::path::Path;
@@ -32,6 +33,9 @@ impl CopiesHealth {
                  backup, and hosts refuse it. Copies that it names may lack acknowledged transactions; {PUT_BACK}",
                 record.generation
             ));
+        }
+        if !record.has_ancestry() {
+            warnings.push(WITHOUT_ANCESTRY.into());
         }
         for (place, error) in &self.silent {
             let standing = record.copies.iter().find(|copy| copy.place == *place);

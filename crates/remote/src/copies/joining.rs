@@ -11,14 +11,15 @@
 //! compared by name and length, since their names are their creators' own.
 
 use super::Copies;
+use super::ancestry::After;
 use super::chain::{Has, Item, SHORT_BYTES_MAX, put};
 use super::entries::Tenure;
 use super::keeper::{Replaced, View};
 use super::life::{LIFE_LAST, Life, mark_of, remove_earlier};
 use super::members::Wait;
 use super::planted::{self, Planted};
-use super::record::{After, CopyRecord, SetRecord, Standing};
-use super::witness::{Seen, check, seen_at};
+use super::record::{CopyRecord, SetRecord, Standing};
+use super::witness::{Seen, check, seen_at, tell};
 use sardonyx_base::events;
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, RemotePlace};
 use sardonyx_storage::remote_log::shell::now;
@@ -159,6 +160,17 @@ impl Way {
         }
         Ok(true)
     }
+}
+
+/// The recorded number of a copy, or 0 if it lacks the entry of that number: it was restored from a backup, or the entry
+/// was deleted with the log's beginning. Then all of its entries are compared.
+fn has_up_to(place: &Arc<dyn RemotePlace>, copy: &CopyRecord) -> Result<u64, StoreError> {
+    let life = Life::new(place.clone(), copy.life);
+    let is_there = copy.complete > 0 && life.read(copy.complete)?.is_some();
+    Ok(match is_there || planted::is(Planted::RecordedTrusted) {
+        true => copy.complete,
+        false => 0,
+    })
 }
 
 fn names_of(objects: &[ListedObject]) -> Vec<String> {
@@ -354,7 +366,10 @@ impl Copies {
         self.ask_before_joining(record, copy, &*place)?;
         let mark = place.read_object(&mark_of(record.identity, copy.life))?;
         match mark.is_some() || planted::is(Planted::EmptyTrusted) {
-            true => self.join(place, &copy.place, copy.life, copy.complete),
+            true => {
+                let complete = has_up_to(&place, copy)?;
+                self.join(place, &copy.place, copy.life, complete)
+            }
             // It was emptied.
             false => self.in_another_life(&copy.place, copy.life).map(Some),
         }
@@ -484,6 +499,10 @@ impl Copies {
         if filling.next <= tenure.complete && !is_behind {
             return Ok(Step::More);
         }
+        // Later, a copy of the set that does not know this state is one that was restored from a backup.
+        self.tell(&mut tenure, &view)
+            .map_err(|broken| broken.error)?;
+        tell(way.target.place_itself(), &view.record)?;
         let (place, complete) = (&filling.place, filling.next - 1);
         let joined = self.change(&mut tenure, |record| record.joined(place, complete, now()))?;
         match joined {

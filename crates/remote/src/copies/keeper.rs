@@ -4,15 +4,15 @@
 //! old state, nothing is known, since the request may arrive later; then the caller must not go on as if it had
 //! failed. Any later change that succeeds makes it fail for good.
 
+use super::ancestry::Author;
 use super::record::SetRecord;
 use super::remembered::Remembered;
-use sardonyx_base::random::system_random;
+use sardonyx_base::sync::Mutex;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::store::{
     Register, RegisterVersion, StoreError, StoredRegister, Swapped,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The way out of a register that is damaged or lost.
 pub(super) const PUT_BACK: &str =
@@ -42,7 +42,7 @@ pub(super) struct Keeper {
     /// The newest states that this host saw, if it is one.
     remembered: Option<Remembered>,
     /// The number under which this process writes the register ([`SetRecord::signed`]).
-    author: AtomicU64,
+    author: Mutex<Author>,
 }
 
 impl Keeper {
@@ -51,7 +51,7 @@ impl Keeper {
         Keeper {
             place,
             remembered: None,
-            author: AtomicU64::new(system_random().max(1)),
+            author: Mutex::new(Author::new()),
         }
     }
 
@@ -97,7 +97,8 @@ impl Keeper {
         })
     }
 
-    /// Replaces this state, or writes the first one, and signs it.
+    /// Replaces this state, or writes the first one. It is signed if the register has an ancestry, or is the first one:
+    /// earlier programs, which may serve, cannot read one with an ancestry ([`Keeper::replace_signed`]).
     ///
     /// # Errors
     /// The keeper's: the replacement may still come.
@@ -106,10 +107,28 @@ impl Keeper {
         expected: Option<&RegisterVersion>,
         record: &SetRecord,
     ) -> Result<Replaced, StoreError> {
-        self.write(
-            expected,
-            &record.signed(self.author.load(Ordering::Relaxed)),
-        )
+        match expected.is_some() && record.runs.is_empty() {
+            true => self.write(expected, record),
+            false => self.replace_signed(expected, record),
+        }
+    }
+
+    /// The same, with an ancestry.
+    ///
+    /// # Errors
+    /// As [`Keeper::replace`].
+    pub fn replace_signed(
+        &self,
+        expected: Option<&RegisterVersion>,
+        record: &SetRecord,
+    ) -> Result<Replaced, StoreError> {
+        let author = self.author_of(record);
+        self.write(expected, &record.signed(author))
+    }
+
+    /// The number under which this process writes this state.
+    pub fn author_of(&self, record: &SetRecord) -> u64 {
+        self.author.lock().number_for(record.generation)
     }
 
     /// The same with a state as it was once written.
@@ -141,7 +160,7 @@ impl Keeper {
         }
         if swapped.is_err() {
             // The request may come later, when this process has written another state of that generation.
-            self.author.store(system_random().max(1), Ordering::Relaxed);
+            *self.author.lock() = Author::new();
         }
         let there = match self.look() {
             Ok(there) => there,

@@ -11,8 +11,8 @@
 //! entry under a number. Each does so by its own conditional write. Copies are stores as any other and know nothing of
 //! each other.
 //!
-//! - `record`, `keeper`: the register; - `remembered`, `witness`: its newest state, in a host's directory and at each
-//!   copy; - `putting_back`: that state at the keeper again; - `health`: the set for people;
+//! - `record`, `ancestry`, `keeper`: the register; - `remembered`, `witness`: its newest state, in a host's directory and at each
+//!   copy; - `putting_back`, `evidence`: that state at the keeper again; - `health`: the set for people;
 //! - `changing`: other places, which a person asks for; - `members`, `life`: the copies; - `chain`: one item along the
 //!   chain; - `entries`, `objects`: the store's interface;
 //! - `joining`: how a copy comes back; - `maintaining`: the thread that lets it; - `exploration`, `schedules`: all of it
@@ -59,11 +59,13 @@
 //! another set. Some objects of a copy that joins are deleted: those that it had before it began to join, and that the
 //! log lacks. Later ones may have been created since the log's were listed.
 
+mod ancestry;
 mod chain;
 mod changing;
 #[cfg(test)]
 mod changing_tests;
 mod entries;
+mod evidence;
 #[cfg(test)]
 mod exploration;
 mod health;
@@ -75,12 +77,18 @@ mod members;
 mod objects;
 mod planted;
 mod putting_back;
+#[cfg(test)]
+mod putting_back_tests;
 mod record;
 mod remembered;
 #[cfg(test)]
 mod remembered_tests;
 #[cfg(test)]
+mod restored_world;
+#[cfg(test)]
 mod schedules;
+#[cfg(test)]
+mod sites;
 mod spelling;
 #[cfg(test)]
 mod tests;
@@ -90,8 +98,9 @@ mod witness;
 mod witness_tests;
 
 pub use changing::PlacesChange;
+pub use evidence::{KnownState, StateName};
 pub use health::{CopiesHealth, copies_health};
-pub use putting_back::put_back;
+pub use putting_back::{PutBack, PutBackOutcome, put_back};
 pub use record::{CopyRecord, SetRecord, Standing};
 pub(crate) use spelling::Spelling;
 
@@ -115,6 +124,11 @@ use time::{Limits, SystemTime, Time};
 
 /// A copy may give no answer for at most so long.
 const SILENT_MAX: Duration = Duration::from_secs(1);
+
+/// A register of earlier programs, which a person raises.
+const WITHOUT_ANCESTRY: &str = "the register of the copies is one that earlier programs can read, so hosts cannot tell \
+    each restored register from the newest one: when every host of the set has this program, run sardonyx store copies \
+    PLACE --raise-version";
 
 /// A log on several places.
 #[derive(Debug)]
@@ -233,7 +247,11 @@ impl Copies {
     /// Refuses an older register than copies know. A tool that only looks shows it.
     fn ask_at_start(&self) -> Result<(), StoreError> {
         if self.changes_copies {
-            self.note(&self.confirm(&self.view()?, None)?);
+            let view = self.confirm(&self.view()?, None)?;
+            if !view.record.has_ancestry() {
+                events::warn!("{WITHOUT_ANCESTRY}");
+            }
+            self.note(&view);
         }
         Ok(())
     }
@@ -328,6 +346,35 @@ pub fn change_copies(
         new_places: &OpenPlaces::new(options, true),
     };
     changing.change(change)
+}
+
+/// Raises the register to the newest version, which has an ancestry. Earlier programs cannot read it afterwards, so each
+/// host of the set has a program that can. Returns the register afterwards.
+///
+/// # Errors
+/// [`StoreError::Place`]: the place has no copies. [`StoreError::Setup`]: it has the newest version already. The stores'
+/// errors; if one of the keeper is unclear, its register may have been changed.
+pub fn raise_copies_version(place: &str, options: &RemoteOptions) -> Result<SetRecord, StoreError> {
+    let spelling = spelling_of(place)?;
+    let keeper = Keeper::new(open_keeper(&spelling.keeper, options)?);
+    let members = Members::new(Box::new(OpenPlaces::new(options, false)));
+    let view = keeper.read()?;
+    check_places(&view.record, &spelling, place)?;
+    let view = witness::confirm(&keeper, &members, &view, None)?;
+    if view.record.has_ancestry() {
+        return Err(StoreError::Setup {
+            place: keeper.place.place(),
+            reason: "its register of the copies has the newest version already".into(),
+        });
+    }
+    match keeper.replace_signed(Some(&view.version), &view.record.raised())? {
+        Replaced::Done(view) => Ok(view.record.clone()),
+        Replaced::Other(_) => Err(StoreError::NotNow {
+            what: "raise the version of the register of the copies".into(),
+            place: keeper.place.place(),
+            reason: "it was changed meanwhile: repeat the command".into(),
+        }),
+    }
 }
 
 /// The identity of the set that a keeper has: the same for all processes that make it at once, or again after a failure.

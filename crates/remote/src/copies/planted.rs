@@ -28,6 +28,18 @@ sardonyx_base::planted_errors! {
     AddedInSync,
     /// A register of a later generation is taken for a successor, of whatever line it is.
     AncestryIgnored,
+    /// A state without a number is taken for an ancestor of any later generation.
+    UnsignedTrusted,
+    /// A process writes two states of one generation under one number.
+    AuthorKept,
+    /// A put-back takes a state for one without acknowledged entries if one copy of its set does not know it.
+    OneLackIsProof,
+    /// A put-back passes over copies that give no answer.
+    SilentPassedOver,
+    /// A put-back leaves copies in the set that were restored from a backup.
+    BehindKept,
+    /// A copy that comes back is filled from its recorded number on, though it lacks the entry of that number.
+    RecordedTrusted,
     /// A writer appends on a set of copies without recording the set at each of them first.
     NotTold,
     /// Copies that are out are not asked for the newest register that they saw.

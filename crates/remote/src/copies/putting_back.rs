@@ -1,47 +1,112 @@
 //! The newest register becomes the keeper's again, by a person: after the keeper was restored from a backup, or its
 //! register was damaged or lost.
 //!
-//! The states that are known are those of the copies that answer ([`witness`](super::witness)), of a host's directory if
-//! one is named ([`remembered`](super::remembered)), and of the keeper. A state under which an entry was acknowledged is
-//! known to each copy in its set. So a state that one of them lacks has no acknowledged entry, and may be discarded. If
-//! two lines are left, a person chooses by the directory.
+//! The states that are known are those of the copies ([`witness`](super::witness)), of a host's directory if one is named
+//! ([`remembered`](super::remembered)), and of the keeper. [`evidence`](super::evidence) tells which of them may have
+//! acknowledged entries. If two lines are left, a person chooses.
 //!
-//! The newest state is written as it was, so another host that knows a later one of its line puts that back in turn. Only
-//! if states are discarded a new one is written, with the numbers of their processes, so that hosts that know them
-//! follow. What such a host has in its log beyond the kept line is cut off, and kept.
+//! The newest state is written as it was, so another host that knows a later one of its line puts that back in turn. If
+//! states are discarded a new one is written, with the numbers of their processes, so that hosts that know them follow.
+//! What such a host has in its log beyond the kept line is cut off, and kept. A copy that another one of the set knows
+//! better leaves the set, so that it is compared with the log and filled: it may have been restored from a backup.
 
+use super::evidence::{Evidence, KnownState, Refused, StateName, is_after, name_of};
 use super::keeper::{Keeper, Replaced};
-use super::life::{identity_at, lives_at};
+use super::life::identity_at;
 use super::members::{Members, Wait};
-use super::record::{After, SetRecord};
+use super::record::SetRecord;
 use super::remembered::remembered_at;
 use super::spelling::Spelling;
-use super::witness::seen_at;
+use super::witness::tell;
 use super::{OpenPlaces, check_places, spelling_of};
 use crate::place::{RemoteOptions, open_keeper};
 use sardonyx_base::events;
+use sardonyx_storage::remote_log::shell::now;
 use sardonyx_storage::remote_log::store::{Register, StoreError};
-use std::path::Path;
+use std::path::PathBuf;
 
-/// Puts the newest register back. All hosts have ended. Without a directory, the copies alone are asked. Returns the
-/// register afterwards.
+/// The wish of a person who puts a register back.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct PutBack {
+    /// A host's directory, whose newest register counts, too.
+    pub directory: Option<PathBuf>,
+    /// Copies whose data is lost for ever, or was restored from a backup.
+    pub lost: Vec<String>,
+    /// Of several lines, the one of this state is kept.
+    pub keep: Option<StateName>,
+}
+
+/// A register that was put back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PutBackOutcome {
+    /// The register.
+    pub record: SetRecord,
+    /// The states that were discarded, and the places that know them.
+    pub discarded: Vec<KnownState>,
+    /// Copies that left the set, so that the serving host compares and fills them.
+    pub excluded: Vec<String>,
+}
+
+/// Puts the newest register back. All hosts have ended. Without a directory, the copies alone are asked.
 ///
 /// # Errors
-/// [`StoreError::Place`]: the place has no copies. [`StoreError::Setup`]: there is no register to put back. Either the
-/// directory remembers none of this set, or no copy that answers knows one. Or the copies know two lines and no directory
-/// is named, or nothing is newer than the present one. The keeper's; if one is unclear, look at the register.
+/// [`StoreError::Place`]: the place has no copies. [`StoreError::Setup`]: there is no register to put back. Either a copy
+/// gives no answer and is not named as lost; or no place knows one; or the states are of several lines and none is
+/// chosen; or nothing is newer than the present one. The keeper's; if one is unclear, look at the register.
 pub fn put_back(
     place: &str,
-    directory: Option<&Path>,
+    wish: &PutBack,
     options: &RemoteOptions,
-) -> Result<SetRecord, StoreError> {
+) -> Result<PutBackOutcome, StoreError> {
     let spelling = spelling_of(place)?;
     let keeper = Keeper::new(open_keeper(&spelling.keeper, options)?);
     let members = Members::new(Box::new(OpenPlaces::new(options, false)));
-    put_back_at(&keeper, &members, &spelling, |named, identity| {
+    let directory = wish.directory.as_deref();
+    let put = put_back_at(&keeper, &members, &spelling, wish, |named, identity| {
         let known = directory.map(|directory| remembered_at(directory, named, identity));
         known.transpose()
-    })
+    });
+    put.map_err(|unfinished| unfinished.of(&keeper))
+}
+
+/// A put-back that was refused, or failed.
+#[derive(Debug)]
+pub(super) enum Unfinished {
+    Refused(Refused),
+    Store(StoreError),
+}
+
+impl Unfinished {
+    /// As an error of this keeper.
+    pub fn of(self, keeper: &Keeper) -> StoreError {
+        match self {
+            Unfinished::Store(error) => error,
+            Unfinished::Refused(refused) => StoreError::Setup {
+                place: keeper.place.place(),
+                reason: refused.to_string(),
+            },
+        }
+    }
+}
+
+impl From<StoreError> for Unfinished {
+    fn from(error: StoreError) -> Self {
+        Unfinished::Store(error)
+    }
+}
+
+/// The copies in the set know the register from now on. If the keeper is restored once more before a host serves, they show
+/// it. Others are not told: that they do not know it shows that they have to be compared.
+fn tell_set(members: &Members, evidence: &Evidence, record: &SetRecord) {
+    let is_in = |place: &str| record.in_sync().any(|copy| copy.place == place);
+    let answers = evidence.answers.iter();
+    for answer in answers.filter(|answer| is_in(&answer.place)) {
+        let store = members.open(&answer.place, Wait::Short);
+        if let Err(error) = store.and_then(|store| tell(&*store, record)) {
+            let copy = &answer.place;
+            events::warn!(%copy, %error, "a copy is not told of the register that is put back");
+        }
+    }
 }
 
 /// The same at this keeper; `known` gives a directory's register of the set.
@@ -49,12 +114,10 @@ pub(super) fn put_back_at(
     keeper: &Keeper,
     members: &Members,
     spelling: &Spelling,
+    wish: &PutBack,
     known: impl FnOnce(&[String], Option<u64>) -> Result<Option<SetRecord>, StoreError>,
-) -> Result<SetRecord, StoreError> {
-    let refused = |reason: String| StoreError::Setup {
-        place: keeper.place.place(),
-        reason,
-    };
+) -> Result<PutBackOutcome, Unfinished> {
+    let because = |reason: String| Unfinished::Refused(Refused::Because(reason));
     let stored = keeper.place.read_register(Register::Copies)?;
     let version = stored.as_ref().map(|stored| stored.version.clone());
     // A damaged one counts as none, and is replaced.
@@ -68,172 +131,64 @@ pub(super) fn put_back_at(
     named.sort();
     let known = known(&named, identity)?;
     let identity = identity.or(known.as_ref().map(|known| known.identity));
-    let mut places = named;
-    places.extend(known.iter().chain(&there).flat_map(SetRecord::places));
-    places.sort();
-    places.dedup();
-    let answers = places
-        .iter()
-        .filter_map(|place| answer_of(members, place, identity));
-    let states = States {
-        answers: answers.collect(),
-        known,
-        there,
-    };
-    let newest = states.newest().map_err(refused)?;
+    let evidence = Evidence::gather(members, named, identity, (known, there), &wish.lost);
+    let evidence = evidence.map_err(because)?;
+    let newest = evidence.newest(wish.keep).map_err(Unfinished::Refused)?;
     check_places(&newest, spelling, &spelling.place())?;
-    let discarded: Vec<&SetRecord> = states
+    let discarded: Vec<&SetRecord> = evidence
         .all()
         .filter(|state| !is_after(&newest, state))
         .collect();
-    if discarded.is_empty() && states.there.as_ref() == Some(&newest) {
-        return Err(refused(format!(
-            "its register of the copies has generation {}, and no copy that answers, and no directory that was named, knows \
-             a later one: there is nothing newer to put back. If a host refuses the register, name that host's directory",
+    let mut kept = match discarded.is_empty() {
+        true => newest.clone(),
+        false => newest.instead_of(&discarded, keeper.author_of(&newest)),
+    };
+    let excluded = [&wish.lost[..], &evidence.behind(&kept, &newest)].concat();
+    let is_in = |place: &&String| newest.in_sync().any(|copy| copy.place == **place);
+    let excluded: Vec<String> = excluded.iter().filter(is_in).cloned().collect();
+    for place in &excluded {
+        let without = kept.without(place, 0, now());
+        kept = without.map(|kept| kept.distrusting(place)).ok_or_else(|| {
+            because(format!(
+                "all copies that were in sync are named as lost ({excluded:?}), and with them acknowledged transactions. \
+                 Make a database of the directory of the host that served last, with `sardonyx backup`, for a new set"
+            ))
+        })?;
+    }
+    if kept == newest && evidence.there.as_ref() == Some(&newest) {
+        return Err(because(format!(
+            "its register of the copies has generation {}, and no copy, and no directory that was named, knows a later one: \
+             there is nothing newer to put back. If a host refuses the register, name that host's directory",
             newest.generation
         )));
     }
-    let replaced = match discarded.is_empty() {
-        true => keeper.write(version.as_ref(), &newest),
-        false => {
-            events::warn!(
-                kept = newest.generation,
-                discarded = ?discarded.iter().map(|state| state.generation).collect::<Vec<_>>(),
-                "states of the register of the copies are discarded"
-            );
-            keeper.replace(version.as_ref(), &newest.instead_of(&discarded))
+    let mut cut: Vec<KnownState> = Vec::new();
+    for state in discarded {
+        if !cut.iter().any(|known| known.name == name_of(state)) {
+            cut.push(evidence.shown(state));
         }
+    }
+    for state in &cut {
+        events::warn!(%state, kept = %name_of(&newest), "a state of the register of the copies is discarded");
+    }
+    let replaced = match kept == newest {
+        true => keeper.write(version.as_ref(), &kept),
+        // All hosts have ended, so none has to know an earlier version only.
+        false => keeper.replace_signed(version.as_ref(), &kept),
     };
     match replaced? {
-        Replaced::Done(view) => Ok(view.record.clone()),
-        Replaced::Other(_) => Err(StoreError::NotNow {
+        Replaced::Done(view) => {
+            tell_set(members, &evidence, &view.record);
+            Ok(PutBackOutcome {
+                record: view.record.clone(),
+                discarded: cut,
+                excluded,
+            })
+        }
+        Replaced::Other(_) => Err(Unfinished::Store(StoreError::NotNow {
             what: "put the register of the copies back".into(),
             place: keeper.place.place(),
             reason: "another process changes it: end all hosts, and repeat the command".into(),
-        }),
+        })),
     }
-}
-
-fn is_after(state: &SetRecord, before: &SetRecord) -> bool {
-    state.after_state(before) == After::Continues
-}
-
-/// A copy that answers.
-struct Answer {
-    place: String,
-    /// The lives that it has, so it was not emptied since.
-    lives: Vec<u64>,
-    knows: Vec<SetRecord>,
-}
-
-/// All that is known.
-struct States {
-    answers: Vec<Answer>,
-    known: Option<SetRecord>,
-    there: Option<SetRecord>,
-}
-
-impl States {
-    fn all(&self) -> impl Iterator<Item = &SetRecord> {
-        let of_copies = self.answers.iter().flat_map(|answer| &answer.knows);
-        of_copies.chain(&self.known).chain(&self.there)
-    }
-
-    /// False if no entry was acknowledged under this state, nor under a later one of its line: a copy in its set does not
-    /// know it. Earlier programs recorded nothing at the copies.
-    fn may_count(&self, state: &SetRecord) -> bool {
-        let lacks = |answer: &&Answer| {
-            let mut set = state.in_sync();
-            let is_in =
-                set.any(|copy| copy.place == answer.place && answer.lives.contains(&copy.life));
-            is_in && !answer.knows.iter().any(|known| is_after(known, state))
-        };
-        state.author() == 0 || !self.answers.iter().any(|answer| lacks(&answer))
-    }
-
-    /// The newest state.
-    ///
-    /// # Errors
-    /// The reason for which there is none.
-    fn newest(&self) -> Result<SetRecord, String> {
-        let newest = |states: &mut dyn Iterator<Item = &SetRecord>| {
-            states.max_by_key(|state| state.generation).cloned()
-        };
-        if let Some(first) = self.all().next()
-            && self.all().any(|state| state.identity != first.identity)
-        {
-            return Err(
-                "its register is lost, and the places are copies of several sets: name the places of one set".into(),
-            );
-        }
-        let counts: Vec<&SetRecord> = self.all().filter(|state| self.may_count(state)).collect();
-        // With a directory, those of its line.
-        let is_wanted = |state: &SetRecord| match &self.known {
-            Some(known) => is_after(known, state) || is_after(state, known),
-            None => true,
-        };
-        let are_one_line = |states: &[&SetRecord]| {
-            let is_one = |a: &SetRecord, b: &SetRecord| is_after(a, b) || is_after(b, a);
-            states.iter().all(|a| states.iter().all(|b| is_one(a, b)))
-        };
-        let base = match are_one_line(&counts) {
-            true => newest(&mut counts.iter().copied()),
-            false => {
-                let wanted: Vec<&SetRecord> = counts
-                    .iter()
-                    .copied()
-                    .filter(|state| is_wanted(state))
-                    .collect();
-                if self.known.is_none() || wanted.is_empty() || !are_one_line(&wanted) {
-                    let generations: Vec<u64> =
-                        counts.iter().map(|state| state.generation).collect();
-                    return Err(format!(
-                        "the registers of generations {generations:?} that are known are of several lines, and each may \
-                         have acknowledged transactions. Choose the one to keep: name the directory of a host that used \
-                         it (--put-back DIRECTORY)"
-                    ));
-                }
-                newest(&mut wanted.into_iter())
-            }
-        };
-        let continues = |state: &&SetRecord| base.as_ref().is_none_or(|base| is_after(state, base));
-        let known = self.known.as_ref().filter(|known| continues(known));
-        let mut later = self.all().filter(continues);
-        let tip = match known {
-            Some(known) => newest(&mut later.filter(|state| is_after(state, known))),
-            None => newest(&mut later),
-        };
-        tip.ok_or_else(|| {
-            "no copy that answers knows a register of this set: name a host's directory, as in --put-back \
-             /var/lib/sardonyx/bank.sdx, or have the copies answer"
-                .into()
-        })
-    }
-}
-
-/// A copy, and the registers that it knows. `None`: it gives no answer.
-fn answer_of(members: &Members, place: &str, identity: Option<u64>) -> Option<Answer> {
-    let open = || {
-        let store = members.open(place, Wait::Short)?;
-        let mut answer = Answer {
-            place: place.into(),
-            lives: Vec::new(),
-            knows: Vec::new(),
-        };
-        for seen in seen_at(&*store)? {
-            if identity.is_none_or(|wanted| seen.identity == wanted) {
-                answer.knows.extend(seen.read(&*store)?);
-            }
-        }
-        let identity = identity.or(answer.knows.first().map(|known| known.identity));
-        if let Some(identity) = identity {
-            answer.lives = lives_at(&*store, identity)?;
-        }
-        Ok::<_, StoreError>(answer)
-    };
-    let answer = open();
-    let failed = |error: &StoreError| {
-        events::warn!(%place, %error, "a copy does not say which register it knows");
-    };
-    answer.inspect_err(failed).ok()
 }

@@ -1,13 +1,10 @@
 //! The register: the copies that have the log, their order, and the writer. A value, and its possible changes.
 //!
 //! Each change raises the generation, so that no two states are the same. So a comparison of the read register with
-//! the present one is one of states. The copies are in the order of the chain: those in the set first.
-//!
-//! A register carries its ancestry: from which generation on each process wrote it, under a random number. A keeper that
-//! was restored from a backup continues another line, whose generations may be higher. Its numbers differ from those
-//! that a state of the first line has, so [`SetRecord::after`] tells the two apart. A process never continues two
-//! lines: it writes under another number after a replacement whose outcome it does not know.
+//! the present one is one of states. The copies are in the order of the chain: those in the set first. Its ancestry is in
+//! [`ancestry`](super::ancestry).
 
+use super::ancestry::Run;
 use super::planted::{self, Planted};
 use sardonyx_storage::lines::{Lines, Misread, seal};
 use std::fmt::Write;
@@ -23,12 +20,6 @@ const VERSION_WITH_FORMER: u32 = 2;
 
 /// The version of a register that has its ancestry.
 const VERSION_WITH_ANCESTRY: u32 = 3;
-
-/// So many last processes are kept. A state from before them is taken for an ancestor.
-const RUNS_MAX: usize = 256;
-
-/// So many processes of discarded lines are kept.
-const DROPPED_MAX: usize = 64;
 
 /// So many earlier sets of places are kept.
 const FORMER_MAX: usize = 8;
@@ -77,26 +68,6 @@ pub struct CopyRecord {
     pub since: u64,
 }
 
-/// The generations that one process wrote in a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Run {
-    /// The first one.
-    pub from: u64,
-    /// The random number of that process.
-    pub author: u64,
-}
-
-/// A state of the register, compared with one that was known before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum After {
-    /// It is the known one, or came from it.
-    Continues,
-    /// It is of an earlier generation.
-    Older,
-    /// It has the generation or a later one, and came from another state.
-    Other,
-}
-
 /// The register.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SetRecord {
@@ -140,76 +111,9 @@ impl SetRecord {
         }
     }
 
-    /// The number of the process that wrote this state; 0: it is not known.
-    pub(super) fn author(&self) -> u64 {
-        self.runs.last().map_or(0, |run| run.author)
-    }
-
-    /// The same, written by this process.
-    pub(super) fn signed(&self, author: u64) -> Self {
-        let mut signed = self.clone();
-        if signed.author() != author {
-            let from = signed.generation;
-            signed.runs.push(Run { from, author });
-            let old = signed.runs.len().saturating_sub(RUNS_MAX);
-            signed.runs.drain(..old);
-        }
-        signed
-    }
-
-    /// Compares this state with one of this generation that this process wrote (0: not known).
-    pub(super) fn after(&self, generation: u64, author: u64) -> After {
-        let is_in = |run: &Run| run.author == author && generation >= run.from;
-        if self.dropped.iter().any(is_in) {
-            return After::Continues;
-        }
-        if self.generation < generation {
-            return After::Older;
-        }
-        let before = self.runs.iter().rev().find(|run| run.from <= generation);
-        let is_ancestor = match before {
-            Some(run) => run.author == author || author == 0,
-            // States of before the first run that is kept, or of before there were any.
-            None => author == 0 || self.runs.len() == RUNS_MAX,
-        };
-        match is_ancestor || planted::is(Planted::AncestryIgnored) {
-            true => After::Continues,
-            false => After::Other,
-        }
-    }
-
-    /// Compares this state with a known one.
-    pub(super) fn after_state(&self, known: &SetRecord) -> After {
-        match self.after(known.generation, known.author()) {
-            After::Continues if self.generation == known.generation && self != known => {
-                After::Other
-            }
-            after => after,
-        }
-    }
-
-    /// The successor of this state that discards others with their lines. No process is its writer.
-    pub(super) fn instead_of(&self, discarded: &[&SetRecord]) -> Self {
-        let end_of = |record: &SetRecord, at: usize| match record.runs.get(at + 1) {
-            Some(next) => next.from - 1,
-            None => record.generation,
-        };
-        let mut kept = self.taken(0);
-        for other in discarded {
-            kept.generation = kept.generation.max(other.generation + 1);
-            for (at, run) in other.runs.iter().enumerate() {
-                let from = match self.runs.iter().position(|own| own == run) {
-                    None => run.from,
-                    Some(own) if end_of(other, at) > end_of(self, own) => end_of(self, own) + 1,
-                    Some(_) => continue,
-                };
-                let author = run.author;
-                kept.dropped.push(Run { from, author });
-            }
-        }
-        let old = kept.dropped.len().saturating_sub(DROPPED_MAX);
-        kept.dropped.drain(..old);
-        kept
+    /// False of a register that earlier programs can read: it does not show which process wrote it.
+    pub fn has_ancestry(&self) -> bool {
+        !self.runs.is_empty()
     }
 
     /// The places of all copies, in alphabetical order.
@@ -241,7 +145,7 @@ impl SetRecord {
         self.in_sync().last()
     }
 
-    fn changed(&self, change: impl FnOnce(&mut Self)) -> Self {
+    pub(super) fn changed(&self, change: impl FnOnce(&mut Self)) -> Self {
         let mut changed = self.clone();
         changed.generation += 1;
         change(&mut changed);
@@ -435,18 +339,12 @@ impl SetRecord {
             let places = |text: &str| Some(text.split(';').map(String::from).collect());
             record.former.push(lines.value("former", places)?);
         }
-        let run = |text: &str| {
-            let (from, author) = text.split_once(' ')?;
-            Some(Run {
-                from: number(from).filter(|from| *from > 0)?,
-                author: hexadecimal(author).filter(|author| *author > 0)?,
-            })
-        };
         while lines.has("by") {
-            record.runs.push(lines.value("by", run)?);
+            let signed = |text: &str| Run::decode(text).filter(|run| run.author > 0);
+            record.runs.push(lines.value("by", signed)?);
         }
         while lines.has("dropped") {
-            record.dropped.push(lines.value("dropped", run)?);
+            record.dropped.push(lines.value("dropped", Run::decode)?);
         }
         lines.check_is(&record.encode())?;
         Ok(record)
@@ -491,7 +389,7 @@ mod tests {
         let record = three().taken(9).without("tcp://b:1", 5, 60).unwrap();
         let changed = record.with_places(&[("tcp://d:1".into(), 3)], &["tcp://b:1".into()], 70);
         let signed = changed.signed(4).taken(7).signed(5);
-        let back = signed.instead_of(&[&changed.signed(6)]).signed(8);
+        let back = signed.instead_of(&[&changed.signed(6)], 8).signed(8);
         for record in [record, changed, signed, back] {
             let text = record.encode();
             assert_eq!(SetRecord::decode(text.as_bytes()).unwrap(), record);
@@ -526,69 +424,5 @@ mod tests {
         }
         assert_eq!(record.former.len(), FORMER_MAX);
         assert!(record.former.last().unwrap().contains(&"file:/18".into()));
-    }
-
-    #[test]
-    fn a_state_is_after_those_of_its_own_line_alone() {
-        let known = |state: &SetRecord| (state.generation, state.author());
-        let unsigned = three().taken(1);
-        let first = unsigned.taken(2).signed(11);
-        let second = first.taken(3).signed(12);
-        let third = second.taken(4).signed(12);
-        for before in [&unsigned, &first, &second, &third] {
-            assert_eq!(third.after_state(before), After::Continues);
-        }
-        assert_eq!(second.after_state(&third), After::Older);
-        // The keeper was restored to the first state, and others continued from there, further than the third one.
-        let other = first
-            .taken(5)
-            .signed(13)
-            .taken(6)
-            .signed(13)
-            .taken(7)
-            .signed(14);
-        assert!(other.generation > third.generation);
-        for lost in [&second, &third] {
-            assert_eq!(other.after_state(lost), After::Other);
-            let (generation, author) = known(lost);
-            assert_eq!(other.after(generation, author), After::Other);
-        }
-        assert_eq!(other.after_state(&first), After::Continues);
-        // Restored to before there was an ancestry.
-        assert_eq!(
-            unsigned.taken(5).signed(15).after_state(&first),
-            After::Other
-        );
-        let by_an_earlier_program = unsigned.taken(5).taken(6).taken(7);
-        assert_eq!(by_an_earlier_program.after_state(&second), After::Other);
-        // A person keeps the first line. Both kinds of hosts accept that.
-        let kept = third.instead_of(&[&other]).signed(16);
-        for before in [&third, &other, &first] {
-            assert_eq!(kept.after_state(before), After::Continues, "{before:?}");
-        }
-        assert_eq!(other.taken(9).signed(14).after_state(&kept), After::Other);
-        // The process of the kept line went on before the keeper was restored, and nothing came of that.
-        let stub = third.taken(8).signed(12);
-        let instead = third.instead_of(&[&stub]).signed(17);
-        assert_eq!(instead.after_state(&stub), After::Continues);
-        assert_eq!(instead.after_state(&third), After::Continues);
-        assert_eq!(
-            third
-                .taken(0)
-                .signed(17)
-                .taken(1)
-                .signed(17)
-                .after_state(&stub),
-            After::Other
-        );
-        // A bounded number of processes is kept.
-        let mut long = third.clone();
-        for author in 100..100 + 2 * RUNS_MAX as u64 {
-            long = long.taken(author).signed(author);
-        }
-        assert_eq!(long.runs.len(), RUNS_MAX);
-        assert_eq!(long.after_state(&first), After::Continues);
-        let text = long.encode();
-        assert_eq!(SetRecord::decode(text.as_bytes()).unwrap(), long);
     }
 }

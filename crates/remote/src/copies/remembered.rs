@@ -13,9 +13,10 @@
 //! is made, since a directory with other files is refused. Processes that write it, of which one has the database open,
 //! take turns by the lock `copies-SET.lock`, and none replaces a newer state.
 
+use super::ancestry::After;
 use super::keeper::PUT_BACK;
 use super::planted::{self, Planted};
-use super::record::{After, SetRecord};
+use super::record::SetRecord;
 use sardonyx_base::sync::Mutex;
 use sardonyx_storage::disk::{Disk, DiskError, RealDisk};
 use sardonyx_storage::lines;

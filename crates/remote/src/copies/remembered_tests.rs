@@ -6,7 +6,7 @@ use super::record::SetRecord;
 use super::remembered::{Home, Remembered, read_all, remembered_at};
 use super::schedules::with_and_without;
 use crate::place::{RemoteOptions, open};
-use crate::put_back;
+use crate::{PutBack, put_back};
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
 use sardonyx_storage::manifest::MANIFEST_FILE;
 use sardonyx_storage::remote_log::memory::MemoryStore;
@@ -284,7 +284,13 @@ fn the_newest_register_is_put_back_once_and_then_hosts_accept_it() {
     let newest = remembered_at(&one, &[], Some(first.identity)).unwrap();
     assert!(newest.generation > first.generation);
 
-    let put = |home: &Path| put_back(&place, Some(home), &RemoteOptions::default());
+    let put = |home: &Path| {
+        let wish = PutBack {
+            directory: Some(home.into()),
+            ..PutBack::default()
+        };
+        put_back(&place, &wish, &RemoteOptions::default())
+    };
     let error = put(&one).unwrap_err().to_string();
     assert!(error.contains("nothing newer"), "{error}");
     let there = keeper().read().unwrap();
@@ -293,7 +299,7 @@ fn the_newest_register_is_put_back_once_and_then_hosts_accept_it() {
         let error = open(&place, &of_host(home)).unwrap_err().to_string();
         assert!(error.contains("restored"), "{error}");
     }
-    assert_eq!(put(&one).unwrap(), newest);
+    assert_eq!(put(&one).unwrap().record, newest);
     assert!(put(&two).is_err(), "it is back already");
     for home in [&one, &two] {
         let store = open(&place, &of_host(home)).unwrap();

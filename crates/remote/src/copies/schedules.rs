@@ -3,7 +3,8 @@
 
 use super::planted::{PLANTED, Planted};
 use super::record::{SetRecord, Standing};
-use super::tests::{Host, KEEPER, Sites};
+use super::sites::{KEEPER, Sites};
+use super::tests::Host;
 use super::time::Time;
 use sardonyx_storage::remote_log::objects::RemoteObjects;
 use sardonyx_storage::remote_log::store::{Appended, RemoteStore, StoreError};

@@ -1,13 +1,14 @@
 //! Copies by hand: the contract of stores, a copy that is left out and comes back, objects beside that.
 
+use super::Copies;
 use super::changing::{Changing, PlacesChange};
 use super::keeper::Keeper;
 use super::members::{Members, Open, Wait};
-use super::putting_back::put_back_at;
+use super::putting_back::{PutBack, PutBackOutcome, Unfinished, put_back_at};
 use super::record::SetRecord;
+use super::sites::{KEEPER, Sites};
 use super::spelling::Spelling;
 use super::time::{Limits, Time};
-use super::{Copies, mark_of};
 use crate::encrypted::Keys;
 use crate::place::{RemoteOptions, open};
 use crate::rules::{keeps_the_contract, own_in_turn};
@@ -23,60 +24,6 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-
-pub(super) const KEEPER: &str = "keeper";
-
-/// The store at each place: the keeper's first.
-pub(super) struct Sites {
-    all: Vec<(String, Arc<MemoryStore>)>,
-    /// The copies of the set at first.
-    copies: Vec<String>,
-}
-
-impl Sites {
-    pub(super) fn new(copies: &[&str]) -> Arc<Self> {
-        Sites::with_others(copies, &[])
-    }
-
-    /// The set has these copies, and there are other places that may become ones.
-    pub(super) fn with_others(copies: &[&str], others: &[&str]) -> Arc<Self> {
-        let all = [&[KEEPER], copies, others].concat();
-        let sites = all.iter().map(|place| {
-            let store = MemoryStore::named((*place).into(), 1 << 20);
-            ((*place).into(), Arc::new(store))
-        });
-        let places: Vec<String> = copies.iter().map(|place| (*place).into()).collect();
-        let sites = Sites {
-            all: sites.collect(),
-            copies: places.clone(),
-        };
-        let record = SetRecord::new(9, &places, 0);
-        for place in copies {
-            sites.at(place).create_object(&mark_of(9, 1), b"").unwrap();
-        }
-        Keeper::new(sites.at(KEEPER))
-            .replace(None, &record)
-            .unwrap();
-        Arc::new(sites)
-    }
-
-    pub(super) fn at(&self, place: &str) -> Arc<MemoryStore> {
-        // A store has several names, as a directory does.
-        let place = place.trim_start_matches("./");
-        let site = self.all.iter().find(|(name, _)| name == place);
-        site.expect("a place").1.clone()
-    }
-
-    pub(super) fn record(&self) -> SetRecord {
-        let view = Keeper::new(self.at(KEEPER)).read().unwrap();
-        view.record.clone()
-    }
-
-    pub(super) fn in_sync(&self) -> Vec<String> {
-        let record = self.record();
-        record.in_sync().map(|copy| copy.place.clone()).collect()
-    }
-}
 
 /// The places that a host does not reach, and its clock.
 #[derive(Clone, Debug, Default)]
@@ -251,6 +198,13 @@ impl Host {
         Host::start(sites, Net::default(), Keeper::new).unwrap()
     }
 
+    /// The same, for which these places are away.
+    pub(super) fn new_beside(sites: &Arc<Sites>, away: &[&str]) -> Self {
+        let net = Net::default();
+        net.cut(away);
+        Host::start(sites, net, Keeper::new).unwrap()
+    }
+
     /// A host that starts, with this keeper of its register; it may refuse that.
     pub(super) fn start(
         sites: &Arc<Sites>,
@@ -282,22 +236,38 @@ impl Host {
         })
     }
 
-    /// A person puts the newest register back, from here.
-    pub(super) fn put_back(
+    /// A person puts the newest register back, from where these places are away.
+    pub(super) fn try_to_put_back(
         sites: &Arc<Sites>,
         keeper: Arc<dyn RemotePlace>,
         known: Option<SetRecord>,
-    ) -> Result<SetRecord, StoreError> {
+        wish: &PutBack,
+        away: &[&str],
+    ) -> Result<PutBackOutcome, Unfinished> {
+        let net = Net::default();
+        net.cut(away);
         let places = Places {
             sites: sites.clone(),
-            net: Net::default(),
+            net,
         };
         let spelling = Spelling {
             keeper: KEEPER.into(),
             copies: sites.copies.clone(),
         };
         let members = Members::new(Box::new(places));
-        put_back_at(&Keeper::new(keeper), &members, &spelling, |_, _| Ok(known))
+        let keeper = Keeper::new(keeper);
+        put_back_at(&keeper, &members, &spelling, wish, |_, _| Ok(known))
+    }
+
+    /// The same, with all places.
+    pub(super) fn put_back(
+        sites: &Arc<Sites>,
+        keeper: Arc<dyn RemotePlace>,
+        known: Option<SetRecord>,
+    ) -> Result<SetRecord, StoreError> {
+        let put = Host::try_to_put_back(sites, keeper.clone(), known, &PutBack::default(), &[]);
+        let put = put.map_err(|unfinished| unfinished.of(&Keeper::new(keeper)));
+        Ok(put?.record)
     }
 
     pub(super) fn cut(&self, places: &[&str]) {

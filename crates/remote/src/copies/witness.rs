@@ -13,10 +13,11 @@
 //! A restored keeper cannot be recognised if every copy of the newest set is away, and with them the directories of the
 //! hosts that used it: what is left is as the backup has it.
 
+use super::ancestry::After;
 use super::keeper::{Keeper, View};
 use super::members::{Members, Wait};
 use super::planted::{self, Planted};
-use super::record::{After, SetRecord, Standing};
+use super::record::{SetRecord, Standing};
 use super::remembered::restored;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::store::StoreError;

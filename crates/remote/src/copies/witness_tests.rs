@@ -1,450 +1,18 @@
-//! Keepers that were restored while hosts know less than the history, or nothing: hosts start in any order, with older
-//! directories or new ones, and some copies away. Drawn from a seed (I11), and by hand.
-//!
-//! The checker knows the acknowledged entries. A host that reads up to the end of the log has each of them, and no host
-//! acknowledges another entry under its number. If a host refuses the register, a person ends all hosts and puts the
-//! newest one back from the copies; then every host serves again. After a restoration each host reaches one copy of
-//! the newest set, which is the documented limit.
+//! Keepers that were restored, by hand: hosts that know less than the history ask the copies.
 
+use super::evidence::{StateName, name_of};
 use super::keeper::Keeper;
-use super::planted::{PLANTED, Planted};
+use super::planted::Planted;
+use super::putting_back::PutBack;
 use super::record::SetRecord;
-use super::remembered::{Home, Remembered, read_all};
+use super::remembered::read_all;
+use super::restored_world::{COPIES, new_disk, set, start_with};
 use super::schedules::with_and_without;
-use super::tests::{Host, KEEPER, Net, Sites};
-use sardonyx_base::random::Random;
-use sardonyx_base::seeds::{Seeds, first_failure_with};
-use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
-use sardonyx_storage::manifest::MANIFEST_FILE;
+use super::sites::{KEEPER, Sites};
+use super::tests::{Host, Net};
 use sardonyx_storage::remote_log::objects::RemotePlace;
-use sardonyx_storage::remote_log::store::{Appended, Register, RemoteStore, StoreError};
-use std::collections::BTreeMap;
+use sardonyx_storage::remote_log::store::{RemoteStore, StoreError};
 use std::sync::Arc;
-
-const COPIES: [&str; 3] = ["a", "b", "c"];
-const HOSTS: usize = 3;
-
-/// The beginning of each message of the checker.
-const FOUND: &str = "found: ";
-
-fn new_disk(seed: u64) -> SimulatedDisk {
-    let disk = SimulatedDisk::new(seed, Faults::default());
-    let file = disk.open(MANIFEST_FILE, Access::Buffered, Create::New);
-    file.unwrap().sync().unwrap();
-    disk.sync_directory("").unwrap();
-    disk
-}
-
-fn start_with(
-    sites: &Arc<Sites>,
-    net: Net,
-    disk: &SimulatedDisk,
-    keeper: Option<Arc<dyn RemotePlace>>,
-) -> Result<Host, StoreError> {
-    let named = COPIES.map(String::from);
-    let home = Home::Disk(Arc::new(disk.clone()));
-    let remembered = Remembered::open(home, &named)?;
-    Host::start(sites, net, |wire| {
-        Keeper::new(keeper.unwrap_or(wire)).remembered(remembered)
-    })
-}
-
-/// The keeper: registers in memory, or in an etcd.
-enum World {
-    Memory,
-    #[cfg(feature = "etcd")]
-    Etcd(crate::etcd::tests::RestorableEtcd),
-}
-
-/// A backup of the keeper.
-enum Backup {
-    Memory(Vec<u8>),
-    #[cfg(feature = "etcd")]
-    Etcd(crate::etcd::fake::State),
-}
-
-fn record_at(keeper: &dyn RemotePlace) -> SetRecord {
-    let stored = keeper.read_register(Register::Copies).unwrap().unwrap();
-    SetRecord::decode(&stored.bytes).unwrap()
-}
-
-fn set(keeper: &dyn RemotePlace, bytes: &[u8]) {
-    let there = keeper.read_register(Register::Copies).unwrap();
-    let version = there.map(|there| there.version);
-    keeper
-        .swap_register(Register::Copies, version.as_ref(), bytes)
-        .unwrap();
-}
-
-struct Slot {
-    disk: SimulatedDisk,
-    running: Option<Host>,
-}
-
-#[derive(Default, Clone, Copy, PartialEq, Eq, Debug)]
-struct Counts {
-    acknowledged: u64,
-    restorations: u64,
-    refused: u64,
-    /// By copies, of a host whose directory knows nothing newer.
-    refused_by_copies: u64,
-    put_back: u64,
-}
-
-struct Run {
-    random: Random,
-    sites: Arc<Sites>,
-    world: World,
-    slots: Vec<Slot>,
-    backups: Vec<Backup>,
-    acknowledged: BTreeMap<u64, Vec<u8>>,
-    next: u64,
-    /// The copies of the newest set, of which each host reaches one. None: the keeper is not restored.
-    newest: Option<Vec<String>>,
-    counts: Counts,
-}
-
-impl Run {
-    fn new(seed: u64) -> Self {
-        let sites = Sites::new(&COPIES);
-        let mut random = Random::new(seed);
-        let disks = [0; HOSTS].map(|_| new_disk(random.next()));
-        let world = World::of(seed);
-        if let Some(keeper) = world.own(&sites) {
-            set(&*keeper, sites.record().encode().as_bytes());
-        }
-        let slots = disks.into_iter().map(|disk| Slot {
-            disk,
-            running: None,
-        });
-        Run {
-            random,
-            world,
-            sites,
-            slots: slots.collect(),
-            backups: Vec::new(),
-            acknowledged: BTreeMap::new(),
-            next: 0,
-            newest: None,
-            counts: Counts::default(),
-        }
-    }
-
-    fn keeper(&self) -> Arc<dyn RemotePlace> {
-        self.world.keeper(&self.sites)
-    }
-
-    /// Some copies are away for this host.
-    fn cut(&mut self, net: &Net) {
-        let mut away: Vec<&str> = COPIES.to_vec();
-        away.retain(|_| self.random.below(3) == 0);
-        if let Some(newest) = &self.newest {
-            let reached = &newest[self.random.below(newest.len() as u64) as usize];
-            away.retain(|place| place != reached);
-        } else if self.random.below(8) == 0 {
-            away.push(KEEPER);
-        }
-        net.cut(&away);
-    }
-
-    fn start(&mut self, at: usize) {
-        let net = Net::default();
-        self.cut(&net);
-        let slot = &self.slots[at];
-        let started = start_with(&self.sites, net, &slot.disk, self.world.own(&self.sites));
-        match started {
-            Ok(host) => self.slots[at].running = Some(host),
-            Err(error) => self.failed(at, &error),
-        }
-    }
-
-    /// A person does as the message says.
-    fn failed(&mut self, at: usize, error: &StoreError) {
-        let StoreError::Setup { .. } = error else {
-            return;
-        };
-        let text = error.to_string();
-        assert!(text.contains("--put-back"), "{text}");
-        self.counts.refused += 1;
-        let most = 2 * HOSTS as u64 * self.counts.restorations;
-        assert!(self.counts.refused <= most, "{FOUND}a false alarm: {text}");
-        let is_by_copies = text.contains("the copy ");
-        self.counts.refused_by_copies += u64::from(is_by_copies);
-        self.end_all();
-        let known = read_all(&self.slots[at].disk).unwrap().pop();
-        self.put_back(known.filter(|_| !is_by_copies));
-    }
-
-    fn end_all(&mut self) {
-        for slot in &mut self.slots {
-            slot.running = None;
-        }
-    }
-
-    fn put_back(&mut self, known: Option<SetRecord>) {
-        let back = Host::put_back(&self.sites, self.keeper(), known);
-        back.unwrap_or_else(|error| panic!("{FOUND}{error}"));
-        self.newest = None;
-        self.counts.put_back += 1;
-    }
-
-    /// Reads to the end of the log, and appends there.
-    fn append(&mut self, at: usize) {
-        let Some(host) = &self.slots[at].running else {
-            return;
-        };
-        let mut number = 1;
-        let end = loop {
-            match host.copies.read(number) {
-                Ok(None) => break Ok(number),
-                Err(error) => break Err(error),
-                Ok(Some(bytes)) => {
-                    let known = self.acknowledged.get(&number);
-                    let is_it = known.is_none_or(|known| *known == bytes);
-                    assert!(is_it, "{FOUND}entry {number} is another one");
-                }
-            }
-            number += 1;
-        };
-        let end = match end {
-            Ok(end) => end,
-            Err(error) => return self.failed(at, &error),
-        };
-        let last = self.acknowledged.keys().last().copied().unwrap_or(0);
-        assert!(
-            last < end,
-            "{FOUND}entry {last} is lost: a reader ended at {end}"
-        );
-        self.next += 1;
-        let bytes = format!("{at}-{}", self.next).into_bytes();
-        match host.copies.append_at(end, &bytes) {
-            Ok(Appended::Ok) => {
-                let before = self.acknowledged.insert(end, bytes);
-                assert_eq!(before, None, "{FOUND}entry {end} was acknowledged before");
-                self.counts.acknowledged += 1;
-            }
-            Ok(Appended::Conflict) => {}
-            Err(error) => self.failed(at, &error),
-        }
-    }
-
-    /// All hosts end. The keeper is restored, and some hosts' directories are, or are new.
-    fn restore(&mut self, directories: &[SimulatedDisk]) {
-        if self.backups.is_empty() || self.newest.is_some() {
-            return;
-        }
-        self.end_all();
-        let keeper = self.keeper();
-        let newest = record_at(&*keeper);
-        let drawn = self.random.below(self.backups.len() as u64) as usize;
-        match &self.backups[drawn] {
-            Backup::Memory(bytes) => set(&*keeper, bytes),
-            #[cfg(feature = "etcd")]
-            Backup::Etcd(state) => self.world.restore(state.clone()),
-        }
-        for (slot, older) in self.slots.iter_mut().zip(directories) {
-            match self.random.below(4) {
-                0 => slot.disk = new_disk(self.random.next()),
-                1 | 2 => slot.disk = older.restart(Faults::default()),
-                _ => {}
-            }
-        }
-        let in_sync = newest.in_sync().map(|copy| copy.place.clone());
-        self.newest = Some(in_sync.collect());
-        self.counts.restorations += 1;
-    }
-
-    fn back_up(&mut self) {
-        let backup = match &self.world {
-            World::Memory => {
-                let stored = self.keeper().read_register(Register::Copies).unwrap();
-                Backup::Memory(stored.unwrap().bytes)
-            }
-            #[cfg(feature = "etcd")]
-            World::Etcd(etcd) => Backup::Etcd(etcd.state()),
-        };
-        self.backups.push(backup);
-    }
-
-    fn step(&mut self, directories: &mut Vec<SimulatedDisk>) {
-        let at = self.random.below(HOSTS as u64) as usize;
-        let is_running = self.slots[at].running.is_some();
-        match self.random.below(20) {
-            0..8 if is_running => self.append(at),
-            0..8 => self.start(at),
-            8..11 => {
-                let net = self.slots[at].running.as_ref().map(|host| host.net.clone());
-                if let Some(net) = net {
-                    self.cut(&net);
-                }
-            }
-            11..14 => {
-                let net = self.slots[at].running.as_ref().map(|host| host.net.clone());
-                net.inspect(|net| net.cut(&[]));
-            }
-            14..17 => {
-                if let Some(host) = &self.slots[at].running {
-                    host.maintain();
-                    let refused = host.copies.look().err();
-                    refused.inspect(|error| self.failed(at, error));
-                }
-            }
-            17 => {
-                self.slots[at].running = None;
-                let disk = self.slots[at].disk.restart(Faults::default());
-                self.slots[at].disk = disk;
-            }
-            18 if self.newest.is_none() => {
-                self.back_up();
-                let disks = self.slots.iter().map(|slot| copy_of(&slot.disk));
-                *directories = disks.collect();
-            }
-            _ => self.restore(directories),
-        }
-    }
-
-    fn heal_and_start(&mut self, at: usize) {
-        for _ in 0..2 {
-            let own = self.world.own(&self.sites);
-            match start_with(&self.sites, Net::default(), &self.slots[at].disk, own) {
-                Ok(host) => return self.slots[at].running = Some(host),
-                Err(error) => self.failed(at, &error),
-            }
-        }
-        panic!("{FOUND}host {at} does not start");
-    }
-
-    fn end(mut self) -> Counts {
-        self.end_all();
-        if self.newest.is_some() {
-            // Nothing newer is a right answer, if nothing has changed since the backup.
-            if Host::put_back(&self.sites, self.keeper(), None).is_ok() {
-                self.counts.put_back += 1;
-            }
-            self.newest = None;
-        }
-        for at in (0..HOSTS).rev() {
-            self.heal_and_start(at);
-            self.append(at);
-            self.slots[at].running.as_ref().unwrap().maintain();
-            self.append(at);
-        }
-        let record = record_at(&*self.keeper());
-        assert!(
-            record.in_sync().count() == COPIES.len(),
-            "{FOUND}a copy is not filled: {record:?}"
-        );
-        for copy in record.in_sync() {
-            let life = super::life::Life::new(self.sites.at(&copy.place), copy.life);
-            for (number, bytes) in &self.acknowledged {
-                let found = life.read(*number).unwrap();
-                assert!(
-                    found.as_ref() == Some(bytes),
-                    "{FOUND}{} lacks entry {number}",
-                    copy.place
-                );
-            }
-        }
-        self.counts
-    }
-}
-
-/// A directory as a backup has it.
-fn copy_of(disk: &SimulatedDisk) -> SimulatedDisk {
-    let copy = new_disk(1);
-    for name in disk.files().iter().filter(|name| *name != MANIFEST_FILE) {
-        let file = copy.open(name, Access::Buffered, Create::New).unwrap();
-        file.write_at(0, &disk.read_all(name).unwrap_or_default())
-            .unwrap();
-        file.sync().unwrap();
-    }
-    copy.sync_directory("").unwrap();
-    copy
-}
-
-impl World {
-    /// The keeper is an etcd in every other run.
-    fn of(seed: u64) -> World {
-        #[cfg(feature = "etcd")]
-        if !seed.is_multiple_of(2) {
-            return World::Etcd(Default::default());
-        }
-        let _ = seed;
-        World::Memory
-    }
-
-    fn keeper(&self, sites: &Sites) -> Arc<dyn RemotePlace> {
-        self.own(sites).unwrap_or_else(|| sites.at(KEEPER))
-    }
-
-    /// The keeper of a host, if it is not reached as the copies are.
-    fn own(&self, _: &Sites) -> Option<Arc<dyn RemotePlace>> {
-        match self {
-            World::Memory => None,
-            #[cfg(feature = "etcd")]
-            World::Etcd(etcd) => Some(Arc::new(etcd.keeper())),
-        }
-    }
-
-    #[cfg(feature = "etcd")]
-    fn restore(&self, state: crate::etcd::fake::State) {
-        if let World::Etcd(etcd) = self {
-            etcd.restore(state);
-        }
-    }
-}
-
-fn run(seed: u64) -> Counts {
-    let mut run = Run::new(seed);
-    let mut directories = Vec::new();
-    for _ in 0..150 {
-        run.step(&mut directories);
-    }
-    run.end()
-}
-
-#[test]
-fn i1_no_order_of_starting_loses_what_was_acknowledged_before_the_keeper_was_restored() {
-    let seeds = Seeds::new(0, 200);
-    let mut all = Counts::default();
-    seeds.explore(|seed| {
-        let counts = run(seed);
-        all.acknowledged += counts.acknowledged;
-        all.restorations += counts.restorations;
-        all.refused += counts.refused;
-        all.refused_by_copies += counts.refused_by_copies;
-        all.put_back += counts.put_back;
-    });
-    println!("{all:?}");
-    if !seeds.is_replay() {
-        let least = seeds.count() / 4;
-        assert!(all.restorations > least && all.refused > least, "{all:?}");
-        assert!(all.refused_by_copies > least, "{all:?}");
-        assert!(all.acknowledged > 10 * seeds.count(), "{all:?}");
-    }
-}
-
-#[test]
-fn each_planted_error_of_a_restored_keeper_is_found() {
-    // Each with the seed from which on it is searched.
-    for (planted, first) in [
-        (Planted::NotTold, 0),
-        (Planted::OutNotAsked, 280),
-        (Planted::AncestryIgnored, 140),
-    ] {
-        PLANTED.set(Some(planted));
-        let found = first_failure_with(
-            first..first + 1000,
-            |text| text.contains(FOUND),
-            |seed| {
-                run(seed);
-            },
-        );
-        PLANTED.set(None);
-        println!("{planted:?}: {found:?}");
-        assert!(found.is_some(), "{planted:?}");
-    }
-}
 
 /// P has left the set {a, b, c} for {b} and has acknowledged an entry there; then the register of before is restored.
 fn restored_to_all(sites: &Arc<Sites>) -> (Host, SetRecord) {
@@ -493,7 +61,15 @@ fn a_host_on_another_line_ends_when_a_copy_of_the_first_line_is_back() {
     });
 }
 
-/// Both lines have acknowledged entries, so a person chooses one by a directory. Hosts of either one follow then.
+/// The name of a state, which the message shows.
+fn error_name(message: &str, state: &SetRecord) -> StateName {
+    let name = name_of(state);
+    assert!(message.contains(&name.to_string()), "{message}");
+    assert_eq!(name.to_string().parse(), Ok(name));
+    name
+}
+
+/// Both lines have acknowledged entries, so a person chooses one. Hosts of either one follow then.
 #[test]
 fn of_two_lines_a_person_chooses_one_and_hosts_of_both_follow_it() {
     let sites = Sites::new(&COPIES);
@@ -510,13 +86,17 @@ fn of_two_lines_a_person_chooses_one_and_hosts_of_both_follow_it() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("of several lines"), "{error}");
-    let back = Host::put_back(&sites, keeper(), Some(newest.clone())).unwrap();
-    assert_eq!(
-        back.in_sync()
-            .map(|copy| &copy.place[..])
-            .collect::<Vec<_>>(),
-        ["b"]
-    );
+    // Neither does a directory choose: a person names a state of the line.
+    assert!(Host::put_back(&sites, keeper(), Some(newest.clone())).is_err());
+    let wish = PutBack {
+        keep: Some(error_name(&error, &newest)),
+        ..PutBack::default()
+    };
+    let back = Host::try_to_put_back(&sites, keeper(), None, &wish, &[]).unwrap();
+    assert_eq!(back.discarded.len(), 1, "{back:?}");
+    assert_eq!(back.discarded[0].known_by, ["a", "c", "the keeper"]);
+    let in_sync: Vec<_> = back.record.in_sync().map(|copy| &copy.place[..]).collect();
+    assert_eq!(in_sync, ["b"]);
     for disk in [disk, new_disk(2)] {
         let host = start_with(&sites, Net::default(), &disk, None).unwrap();
         assert_eq!(host.copies.read(1).unwrap().unwrap(), b"p1");
