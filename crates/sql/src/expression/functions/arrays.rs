@@ -96,7 +96,11 @@ fn removed(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
 }
 
 fn shortened(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
-    let (first, length) = arrays::Array::known(a.text(0)).bounds.first().copied().unwrap_or((1, 0));
+    let (first, length) = arrays::Array::known(a.text(0))
+        .bounds
+        .first()
+        .copied()
+        .unwrap_or((1, 0));
     let cut = a.int(1);
     if !(0..=length as i64).contains(&cut) {
         let message = format!("number of elements to trim must be between 0 and {length}");

@@ -118,7 +118,10 @@ fn place_of(a: Arguments<'_>, count: usize) -> Result<usize, SqlError> {
     let place = usize::try_from(a.int(1)).ok().filter(|at| *at < count);
     place.ok_or_else(|| {
         let (given, last) = (a.int(1), count as i64 - 1);
-        SqlError::new("2202E", format!("index {given} out of valid range, 0..{last}"))
+        SqlError::new(
+            "2202E",
+            format!("index {given} out of valid range, 0..{last}"),
+        )
     })
 }
 

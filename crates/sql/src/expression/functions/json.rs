@@ -160,7 +160,12 @@ fn paired(a: Arguments<'_>) -> Result<Vec<(String, String)>, SqlError> {
         out
     };
     let pairs = pairs.into_iter().map(|(name, value)| {
-        let null = || SqlError::new(code::NULL_NOT_ALLOWED, "null value not allowed for object key");
+        let null = || {
+            SqlError::new(
+                code::NULL_NOT_ALLOWED,
+                "null value not allowed for object key",
+            )
+        };
         let name = quoted(&name.ok_or_else(null)?);
         Ok((name, value.map_or("null".into(), |value| quoted(&value))))
     });
@@ -183,7 +188,9 @@ fn without_nulls(json: &str) -> Answer {
                 rest = &rest[1..];
                 continue;
             }
-            _ => rest.find(|c: char| " \t\n\r,]}".contains(c)).unwrap_or(rest.len()),
+            _ => rest
+                .find(|c: char| " \t\n\r,]}".contains(c))
+                .unwrap_or(rest.len()),
         };
         let (token, behind) = rest.split_at(length);
         rest = behind;
