@@ -157,8 +157,8 @@ INSERT INTO defaults_shown (id) VALUES (1); ALTER TABLE defaults_shown ADD COLUM
 query
 SELECT * FROM defaults_shown ORDER BY id
 ----
-1|true|8|15|false|xy|-1|6
-2|true|16|15|false|xy|-1|6
+1|t|8|15|f|xy|-1|6
+2|t|16|15|f|xy|-1|6
 
 statement error 22012
 INSERT INTO defaults_shown (id) VALUES (3)
