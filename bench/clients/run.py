@@ -185,6 +185,7 @@ CLIENTS = {
     "asyncpg": python_client("asyncpg_client.py", "asyncpg"),
     "pg8000": python_client("pg8000_client.py", "pg8000"),
     "sqlalchemy": python_client("sqlalchemy_client.py", "sqlalchemy"),
+    "alembic": python_client("alembic_client.py", "alembic"),
     "pgx": go("pgx"),
     "gorm": go("gorm"),
     "node-pg": node_client("node_client.js", "pg"),

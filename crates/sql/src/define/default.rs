@@ -8,7 +8,8 @@ use crate::values::cast::{Coercion, stored};
 use sardonyx::schema::Value;
 use sqlparser::ast::Expr as Tree;
 
-/// Compiles the default of a column: a value, or the text of an expression that is computed for each row.
+/// Compiles the default of a column: a value, or the text of an expression that is computed for each row. An operation, such as
+/// `3 + 5`, keeps its text, which the catalogue shows as PostgreSQL does.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -17,8 +18,13 @@ pub(super) fn default_of(
     spec: TypeSpec,
     names: &TypeNames,
 ) -> Result<(Value, Option<String>), SqlError> {
+    let mut inner = tree;
+    while let Tree::Nested(within) = inner {
+        inner = within;
+    }
+    let is_operation = matches!(inner, Tree::BinaryOp { .. });
     match compiled(tree, spec, names)? {
-        (Expr::Literal(value), _) => Ok((stored(value, spec)?, None)),
+        (Expr::Literal(value), _) if !is_operation => Ok((stored(value, spec)?, None)),
         (_, text) => Ok((Value::Null, Some(text))),
     }
 }

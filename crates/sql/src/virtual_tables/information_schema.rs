@@ -114,9 +114,10 @@ pub(crate) fn constant_text(column: &RelationColumn) -> Option<String> {
         DefaultValue::Expression(text) => Some(text.clone()),
         DefaultValue::Value(value) => {
             let text = crate::text::text_of(column.spec.kind, value.as_ref())?;
-            Some(match column.spec.kind.is_number() {
-                true => text,
-                false => format!(
+            Some(match (column.spec.kind.is_number(), value) {
+                (true, _) => text,
+                (_, Value::Bool(value)) => value.to_string(),
+                _ => format!(
                     "'{}'::{}",
                     text.replace('\'', "''"),
                     column.spec.kind.name()

@@ -131,7 +131,8 @@ impl Function {
             ("nextval" | "currval" | "setval", 0, _) => "'s'",
             ("acos" | "asin" | "atanh", 0, _) => "0.5::double precision",
             ("convert_from" | "convert_to", 1, _) => "'UTF8'::text",
-            ("get_byte", 1, _) => "0::integer",
+            ("get_bit" | "get_byte" | "set_bit" | "set_byte", 1, _) => return format!("0::{kind}"),
+            ("set_bit", 2, _) => "1::integer",
             ("digest", 1, _) => "'sha1'::text",
             ("decode", 0, _) => "'616263'::text",
             ("decode" | "encode", 1, _) => "'hex'::text",
@@ -155,7 +156,7 @@ impl Function {
                 };
                 return format!("'{value}'::{kind}");
             }
-            ("hstore", _, "text[]") => "array['a', '1']",
+            ("hstore" | "json_object" | "jsonb_object", _, "text[]") => "array['a', '1']",
             (_, _, "oidvector") => "'23 25'::oidvector",
             ("pg_sleep", _, _) => "0::float8",
             (_, _, "hstore") => "hstore 'a=>1'",

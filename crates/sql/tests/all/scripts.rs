@@ -286,6 +286,7 @@ scripts! {
     deferrable_keys: "deferrable_keys.sql",
     frameworks: "frameworks.sql",
     array_slices: "array_slices.sql",
+    changed_parts: "changed_parts.sql",
     hstore: "hstore.sql",
     networks: "networks.sql",
     ranges: "ranges.sql",

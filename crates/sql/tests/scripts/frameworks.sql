@@ -136,3 +136,29 @@ query
 SELECT count(*) FROM pg_indexes WHERE tablename = 'words' AND indexdef LIKE '%text_pattern_ops%'
 ----
 1
+
+# SQLAlchemy compares the default of a column with its model. An operation is shown as it was written; PostgreSQL adds parentheses.
+statement ok
+CREATE TABLE defaults_shown (id int PRIMARY KEY, a bool DEFAULT true, b int DEFAULT 3 + 5, c int DEFAULT (3 * 5), d bool DEFAULT (1 > 2), e text DEFAULT 'x' || 'y', f int DEFAULT -1)
+
+query
+SELECT column_name, column_default FROM information_schema.columns WHERE table_name = 'defaults_shown' AND column_default IS NOT NULL ORDER BY ordinal_position
+----
+a|true
+b|3 + 5
+c|(3 * 5)
+d|(1 > 2)
+e|'x' || 'y'
+f|-1
+
+statement ok
+INSERT INTO defaults_shown (id) VALUES (1); ALTER TABLE defaults_shown ADD COLUMN g int NOT NULL DEFAULT 2 * 3, ALTER COLUMN b SET DEFAULT 4 * 4; INSERT INTO defaults_shown (id) VALUES (2); ALTER TABLE defaults_shown ALTER COLUMN f SET DEFAULT 1 / 0
+
+query
+SELECT * FROM defaults_shown ORDER BY id
+----
+1|t|8|15|f|xy|-1|6
+2|t|16|15|f|xy|-1|6
+
+statement error 22012
+INSERT INTO defaults_shown (id) VALUES (3)

@@ -48,6 +48,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     string_to_array(TEXT, TEXT, TEXT) -> TEXTS, |a, _| split(a), "parts of a text between separators; those that are the last text are null", on_null;
     string_to_table(TEXT, TEXT) -> TEXT, |a, _| split(a), "rows of the parts of a text between separators", on_null, rows;
     string_to_table(TEXT, TEXT, TEXT) -> TEXT, |a, _| split(a), "rows of the parts of a text between separators; those that are the last text are null", on_null, rows;
+    trim_array(ARRAY, INT4) -> ARRAY, shortened, "without so many elements at its end";
     unnest(ARRAY) -> ELEMENT, |a, _| text(a.text(0)), "rows of the elements", rows;
 };
 
@@ -92,6 +93,24 @@ fn removed(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
     array.map_or(Ok(Value::Null), |array| {
         arrays::removed(array, a.value(1), a.kind(2))
     })
+}
+
+fn shortened(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
+    let (first, length) = arrays::Array::known(a.text(0))
+        .bounds
+        .first()
+        .copied()
+        .unwrap_or((1, 0));
+    let cut = a.int(1);
+    if !(0..=length as i64).contains(&cut) {
+        let message = format!("number of elements to trim must be between 0 and {length}");
+        return Err(SqlError::new("2202E", message));
+    }
+    if length == 0 {
+        return text(a.text(0));
+    }
+    let last = first.saturating_add(length as i64 - cut - 1);
+    text(arrays::slice(a.text(0), &[None, Some(last)]))
 }
 
 fn position(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {

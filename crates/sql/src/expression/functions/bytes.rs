@@ -10,6 +10,7 @@ use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::is_like;
 
 pub(super) static TABLE: &[Definition] = functions! {
+    bit_count(BYTEA) -> INT8, |a, _| int(bytes(a, 0).iter().map(|byte| i64::from(byte.count_ones())).sum::<i64>()), "number of bits that are set";
     btrim(BYTEA, BYTEA) -> BYTEA, |a, _| Ok(trimmed(a, true, true)), "without these bytes at both ends";
     byteacat(BYTEA, BYTEA) -> BYTEA, |a, _| concatenated(a), "bytes of both, one behind the other";
     bytealike(BYTEA, BYTEA) -> BOOL, |a, _| is_like_bytes(a), "`bytea LIKE bytea`";
@@ -17,9 +18,12 @@ pub(super) static TABLE: &[Definition] = functions! {
     convert_to(TEXT, TEXT) -> BYTEA, |a, _| to_encoding(a), "bytes of a text in UTF8";
     float4send(FLOAT4) -> BYTEA, |a, _| Ok(Value::Bytes((float_of(a.value(0)) as f32).to_be_bytes().to_vec())), "bytes of a float, as it is sent in binary";
     float8send(FLOAT8) -> BYTEA, |a, _| Ok(Value::Bytes(float_of(a.value(0)).to_be_bytes().to_vec())), "bytes of a float, as it is sent in binary";
+    get_bit(BYTEA, INT8) -> INT4, |a, _| bit_at(a), "bit at a place, from 0; the first of a byte is its lowest";
     get_byte(BYTEA, INT4) -> INT4, |a, _| byte_at(a), "byte at a place, from 0";
     ltrim(BYTEA, BYTEA) -> BYTEA, |a, _| Ok(trimmed(a, true, false)), "without these bytes before it";
     rtrim(BYTEA, BYTEA) -> BYTEA, |a, _| Ok(trimmed(a, false, true)), "without these bytes behind it";
+    set_bit(BYTEA, INT8, INT4) -> BYTEA, |a, _| with_bit(a), "with another bit at a place, from 0";
+    set_byte(BYTEA, INT4, INT4) -> BYTEA, |a, _| with_byte(a), "with another byte at a place, from 0";
     substr(BYTEA, INT4) -> BYTEA, |a, _| part(a, None), "bytes from a place on, from 1";
     substr(BYTEA, INT4, INT4) -> BYTEA, |a, _| part(a, Some(a.int(2))), "so many bytes from a place on, from 1";
     substring(BYTEA, INT4) -> BYTEA, |a, _| part(a, None), "bytes from a place on, from 1";
@@ -106,20 +110,53 @@ fn from_encoding(a: Arguments<'_>) -> Answer {
     }
 }
 
+/// The second argument as a place of so many.
+///
+/// # Errors
+/// `2202E` if there is none.
+fn place_of(a: Arguments<'_>, count: usize) -> Result<usize, SqlError> {
+    let place = usize::try_from(a.int(1)).ok().filter(|at| *at < count);
+    place.ok_or_else(|| {
+        let (given, last) = (a.int(1), count as i64 - 1);
+        SqlError::new(
+            "2202E",
+            format!("index {given} out of valid range, 0..{last}"),
+        )
+    })
+}
+
 fn byte_at(a: Arguments<'_>) -> Answer {
     let bytes = bytes(a, 0);
-    let byte = usize::try_from(a.int(1)).ok().and_then(|at| bytes.get(at));
-    match byte {
-        Some(byte) => int(*byte),
-        None => Err(SqlError::new(
-            "2202E",
-            format!(
-                "index {} out of valid range, 0..{}",
-                a.int(1),
-                bytes.len() as i64 - 1
-            ),
-        )),
+    int(bytes[place_of(a, bytes.len())?])
+}
+
+fn bit_at(a: Arguments<'_>) -> Answer {
+    let bytes = bytes(a, 0);
+    let at = place_of(a, bytes.len() * 8)?;
+    int(bytes[at / 8] >> (at % 8) & 1)
+}
+
+fn with_bit(a: Arguments<'_>) -> Answer {
+    let mut changed = bytes(a, 0).to_vec();
+    let at = place_of(a, changed.len() * 8)?;
+    let bit = 1 << (at % 8);
+    match a.int(2) {
+        0 => changed[at / 8] &= !bit,
+        1 => changed[at / 8] |= bit,
+        _ => {
+            let text = "new bit must be 0 or 1";
+            return Err(SqlError::new(code::INVALID_PARAMETER_VALUE, text));
+        }
     }
+    Ok(Value::Bytes(changed))
+}
+
+fn with_byte(a: Arguments<'_>) -> Answer {
+    let mut changed = bytes(a, 0).to_vec();
+    let at = place_of(a, changed.len())?;
+    // As PostgreSQL: the lowest byte of the number.
+    changed[at] = a.int(2) as u8;
+    Ok(Value::Bytes(changed))
 }
 
 fn part(a: Arguments<'_>, length: Option<i64>) -> Answer {

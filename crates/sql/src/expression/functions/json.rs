@@ -2,7 +2,8 @@
 
 use super::definition::*;
 use crate::error::{SqlError, code};
-use crate::values::json::{push_name, push_value};
+use crate::values::arrays::Array;
+use crate::values::json::{check_escapes, push_name, push_text, push_value};
 use crate::values::json_tree::Json;
 use sardonyx::schema::Value;
 
@@ -13,10 +14,15 @@ pub(super) static TABLE: &[Definition] = functions! {
     json_build_array(ANY) -> JSON, |a, _| array(a), "array of the arguments", variadic, on_null;
     json_build_object() -> JSON, |_, _| text("{}"), "object of names and values in turn";
     json_build_object(ANY) -> JSON, |a, _| object(a), "object of names and values in turn", variadic, on_null;
+    json_object(TEXTS) -> JSON, |a, _| written(&paired(a)?, " : "), "object of names and values in turn, or of rows of a name and a value, in an array";
+    json_object(TEXTS, TEXTS) -> JSON, |a, _| written(&paired(a)?, " : "), "object of an array of names and one of values";
+    json_strip_nulls(JSON) -> JSON, |a, _| without_nulls(a.text(0)), "without fields that are null";
     jsonb_build_array() -> JSONB, |_, _| text("[]"), "array of the arguments";
     jsonb_build_array(ANY) -> JSONB, |a, _| in_one_form(array(a)), "array of the arguments", variadic, on_null;
     jsonb_build_object() -> JSONB, |_, _| text("{}"), "object of names and values in turn";
     jsonb_build_object(ANY) -> JSONB, |a, _| in_one_form(written(&fields(a, "jsonb_build_object")?, ":")), "object of names and values in turn", variadic, on_null;
+    jsonb_object(TEXTS) -> JSONB, |a, _| in_one_form(written(&paired(a)?, ":")), "object of names and values in turn, or of rows of a name and a value, in an array";
+    jsonb_object(TEXTS, TEXTS) -> JSONB, |a, _| in_one_form(written(&paired(a)?, ":")), "object of an array of names and one of values";
     to_json(ELEMENT) -> JSON, |a, _| to_json(a), "value as JSON";
     to_jsonb(ELEMENT) -> JSONB, |a, _| in_one_form(to_json(a)), "value as `jsonb`";
 };
@@ -118,6 +124,130 @@ fn written(fields: &[(String, String)], between: &str) -> Answer {
         .map(|(name, value)| format!("{name}{between}{value}"));
     let fields: Vec<_> = fields.collect();
     text(format!("{{{}}}", fields.join(", ")))
+}
+
+/// The names and values of an object, as JSON, from one array of both or an array of each.
+fn paired(a: Arguments<'_>) -> Result<Vec<(String, String)>, SqlError> {
+    let wrong = |text: &str| SqlError::new("2202E", text);
+    let names = Array::known(a.text(0));
+    let pairs: Vec<_> = match a.given_text(1) {
+        Some(values) => {
+            let values = Array::known(values);
+            if names.bounds.len() > 1 || names.bounds.len() != values.bounds.len() {
+                return Err(wrong("wrong number of array subscripts"));
+            }
+            if names.elements.len() != values.elements.len() {
+                return Err(wrong("mismatched array dimensions"));
+            }
+            names.elements.into_iter().zip(values.elements).collect()
+        }
+        None => {
+            match names.bounds.as_slice() {
+                [] => {}
+                [(_, length)] if length % 2 == 0 => {}
+                [_] => return Err(wrong("array must have even number of elements")),
+                [_, (_, 2)] => {}
+                [_, _] => return Err(wrong("array must have two columns")),
+                _ => return Err(wrong("wrong number of array subscripts")),
+            }
+            let mut elements = names.elements.into_iter();
+            std::iter::from_fn(|| elements.next().zip(elements.next())).collect()
+        }
+    };
+    let quoted = |text: &str| {
+        let mut out = String::new();
+        push_text(text, &mut out);
+        out
+    };
+    let pairs = pairs.into_iter().map(|(name, value)| {
+        let null = || {
+            SqlError::new(
+                code::NULL_NOT_ALLOWED,
+                "null value not allowed for object key",
+            )
+        };
+        let name = quoted(&name.ok_or_else(null)?);
+        Ok((name, value.map_or("null".into(), |value| quoted(&value))))
+    });
+    pairs.collect()
+}
+
+/// JSON as it was written, without fields that are null and without blanks. It is read once, whatever its depth.
+fn without_nulls(json: &str) -> Answer {
+    check_escapes(json)?;
+    // Of each open array and object: true for an object.
+    let mut open: Vec<bool> = Vec::new();
+    let (mut out, mut rest) = (String::with_capacity(json.len()), json);
+    // Where the last name began in `out`.
+    let (mut is_name, mut field) = (false, 0);
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '"' => quoted_length(rest),
+            '{' | '[' | '}' | ']' | ',' | ':' => 1,
+            ' ' | '\t' | '\n' | '\r' => {
+                rest = &rest[1..];
+                continue;
+            }
+            _ => rest
+                .find(|c: char| " \t\n\r,]}".contains(c))
+                .unwrap_or(rest.len()),
+        };
+        let (token, behind) = rest.split_at(length);
+        rest = behind;
+        match first {
+            '}' | ']' => {
+                open.pop();
+                is_name = false;
+                out.push(first);
+                continue;
+            }
+            ',' => {
+                is_name = open.last() == Some(&true);
+                continue;
+            }
+            ':' => {
+                is_name = false;
+                out.push(':');
+                continue;
+            }
+            _ => {}
+        }
+        if token == "null" && open.last() == Some(&true) {
+            out.truncate(field);
+            continue;
+        }
+        if is_name {
+            field = out.len();
+        }
+        // Texts end with a quote, so that these are an array or an object that was just opened.
+        if (is_name || open.last() == Some(&false)) && !out.ends_with(['[', '{']) {
+            out.push(',');
+        }
+        match first {
+            '{' | '[' => {
+                open.push(first == '{');
+                is_name = first == '{';
+                out.push(first);
+            }
+            '"' => match serde_json::from_str::<String>(token) {
+                Ok(plain) => push_text(&plain, &mut out),
+                Err(_) => out.push_str(token),
+            },
+            _ => out.push_str(token),
+        }
+    }
+    text(out)
+}
+
+/// The length of the text in quotes at the start.
+fn quoted_length(text: &str) -> usize {
+    let mut is_escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        ends
+    });
+    end.map_or(text.len(), |end| end + 2)
 }
 
 fn object(a: Arguments<'_>) -> Answer {

@@ -33,6 +33,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     jsonb_exists(JSONB, TEXT) -> BOOL, |a, _| Ok(Value::Bool(json(a, 0)?.has_name(a.text(1)))), "`jsonb ? name`: true if it has the name, or the text as an element";
     jsonb_exists_all(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool({ let json = json(a, 0)?; texts(a, 1).iter().all(|name| json.has_name(name)) })), "`jsonb ?& names`: true if it has all of them";
     jsonb_exists_any(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool({ let json = json(a, 0)?; texts(a, 1).iter().any(|name| json.has_name(name)) })), "operator `?` with a bar: true if it has one of the names";
+    jsonb_insert(JSONB, TEXTS, JSONB) -> JSONB, |a, _| inserted(a), "with a value before the element at a path, or as a new field";
+    jsonb_insert(JSONB, TEXTS, JSONB, BOOL) -> JSONB, |a, _| inserted(a), "with a value at a path, behind the element there with `true`, or as a new field";
     jsonb_object_field(JSONB, TEXT) -> JSONB, |a, _| Ok(whole(field(a)?)), "`jsonb -> name`: field of an object";
     jsonb_object_field_text(JSONB, TEXT) -> TEXT, |a, _| as_text(field(a)?), "`jsonb ->> name`: field of an object as a text";
     jsonb_object_keys(JSONB) -> TEXT, |a, _| names(a, "jsonb_object_keys"), "rows of the names of an object", rows;
@@ -349,39 +351,46 @@ fn without_path(a: Arguments<'_>) -> Answer {
     json.value()
 }
 
-fn with_path(a: Arguments<'_>, adds: bool) -> Answer {
+/// The value, the path and the new value of a change at a path.
+///
+/// # Errors
+/// `2202E` for a path of several dimensions, `22023` for a scalar.
+fn changed_at(a: Arguments<'_>) -> Result<(Json, Vec<Option<String>>, Json), SqlError> {
     check_path(a, 1)?;
-    let mut whole = json(a, 0)?;
-    if !matches!(whole, Json::Array(_) | Json::Object(_)) {
-        return Err(wrong("cannot set path in scalar"));
+    match json(a, 0)? {
+        whole @ (Json::Array(_) | Json::Object(_)) => Ok((whole, elements(a.text(1)), json(a, 2)?)),
+        _ => Err(wrong("cannot set path in scalar")),
     }
+}
+
+/// Adds a field, whose name is new.
+fn add(fields: &mut Vec<(String, Json)>, name: &str, value: Json) {
+    fields.push((name.to_string(), value));
+    let all = std::mem::take(fields);
+    if let Json::Object(sorted) = Json::object(all.into_iter()) {
+        *fields = sorted;
+    }
+}
+
+fn with_path(a: Arguments<'_>, adds: bool) -> Answer {
+    let (mut whole, path, new) = changed_at(a)?;
     if !adds && is_empty(&whole) {
         return whole.value();
     }
-    let (path, new) = (elements(a.text(1)), json(a, 2)?);
-    if let Some((last, before)) = path.split_last() {
-        let found = holder(&mut whole, before)?;
-        let last = if found.is_some() {
-            given(last, path.len())?
-        } else {
-            ""
-        };
+    if let Some((last, before)) = path.split_last()
+        && let Some(found) = holder(&mut whole, before)?
+    {
+        let last = given(last, path.len())?;
         match found {
-            Some(Json::Object(fields)) => {
+            Json::Object(fields) => {
                 let there = fields.iter_mut().find(|(name, _)| name == last);
                 match there {
                     Some((_, value)) => *value = new,
-                    None if adds => {
-                        fields.push((last.to_string(), new));
-                        let all = std::mem::take(fields);
-                        if let Json::Object(sorted) = Json::object(all.into_iter()) {
-                            *fields = sorted;
-                        }
-                    }
+                    None if adds => add(fields, last, new),
                     None => {}
                 }
             }
-            Some(Json::Array(items)) => {
+            Json::Array(items) => {
                 let number = number(last, path.len())?;
                 match place(items.len(), number) {
                     Some(at) => items[at] = new,
@@ -389,6 +398,33 @@ fn with_path(a: Arguments<'_>, adds: bool) -> Answer {
                     None if adds => items.push(new),
                     None => {}
                 }
+            }
+            _ => {}
+        }
+    }
+    whole.value()
+}
+
+fn inserted(a: Arguments<'_>) -> Answer {
+    let (mut whole, path, new) = changed_at(a)?;
+    if let Some((last, before)) = path.split_last()
+        && let Some(found) = holder(&mut whole, before)?
+    {
+        let last = given(last, path.len())?;
+        match found {
+            Json::Object(fields) if fields.iter().any(|(name, _)| name == last) => {
+                let hint = "Try using the function jsonb_set to replace key value.";
+                return Err(wrong("cannot replace existing key").hint(hint));
+            }
+            Json::Object(fields) => add(fields, last, new),
+            Json::Array(items) => {
+                let number = number(last, path.len())?;
+                let at = match place(items.len(), number) {
+                    Some(at) => at + usize::from(a.is_true(3)),
+                    None if number < 0 => 0,
+                    None => items.len(),
+                };
+                items.insert(at, new);
             }
             _ => {}
         }

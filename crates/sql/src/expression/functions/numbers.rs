@@ -52,6 +52,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     mod(INT4, INT4) -> INT4, |a, _| rest(a, SqlType::Int4), "rest of the division";
     mod(INT8, INT8) -> INT8, |a, _| rest(a, SqlType::Int8), "rest of the division";
     mod(NUMERIC, NUMERIC) -> NUMERIC, |a, _| rest(a, SqlType::Numeric), "rest of the division";
+    num_nonnulls(ANY) -> INT4, |a, _| int(a.typed(0).filter(|(_, value)| *value != ValueRef::Null).count()), "number of arguments that are not null", variadic, on_null;
+    num_nulls(ANY) -> INT4, |a, _| int(a.typed(0).filter(|(_, value)| *value == ValueRef::Null).count()), "number of arguments that are null", variadic, on_null;
     pow(NUMERIC, NUMERIC) -> NUMERIC, |a, _| exact::power(number(a, 0)?, number(a, 1)?), "first to the power of the second";
     pow(FLOAT8, FLOAT8) -> FLOAT8, |a, _| power(a), "first to the power of the second";
     power(NUMERIC, NUMERIC) -> NUMERIC, |a, _| exact::power(number(a, 0)?, number(a, 1)?), "first to the power of the second";
