@@ -39,7 +39,7 @@ pub(crate) use merges::{DEFAULT_VALUES, OVERRIDING_SYSTEM, OVERRIDING_USER};
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use quantifiers::{ALL, ANY};
 pub(crate) use sequence_command::{Restart, SequenceChange, SequenceCommand};
-pub(crate) use symmetric::symmetric_bound;
+pub(crate) use symmetric::{shown_symmetric, symmetric_bound};
 pub(crate) use tables::{LIKE, UNSAID, is_without_data};
 pub(crate) use type_command::{TypeChange, TypeCommand};
 
@@ -583,6 +583,8 @@ mod tests {
             ("select exclude rows ", "range 1 exclude ties) "),
             ("select preceding ", "and '1'::"),
             ("select ", "grouping sets ("),
+            ("merge into a using b join c ", "on d when case "),
+            ("merge into a using b on c then ", "insert (a) overriding "),
         ] {
             let text = format!("{begin}{}", repeated.repeat(50_000));
             // Most are refused; all end.

@@ -6,7 +6,7 @@
 //! A name of four parts has the database first. One of three has it as well, unless it is a column of a table in a schema
 //! of the same name (`schema.table.column`); without its schema, it means the same column.
 
-use crate::position::{of_location, resolve};
+use crate::position::Lines;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub(crate) fn without_database<'t>(text: &'t str, database: &str) -> Cow<'t, str
     let Ok(tokens) = super::plain_tokens(text) else {
         return Cow::Borrowed(text);
     };
-    let blanks = named(text, &tokens, database);
+    let blanks = named(&Lines::of(text), &tokens, database);
     if blanks.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -48,7 +48,7 @@ fn may_name(text: &str, database: &str) -> bool {
 }
 
 /// The ranges of characters of the database's names, each with its point, in their order.
-fn named(text: &str, tokens: &[TokenWithSpan], database: &str) -> Vec<Range<usize>> {
+fn named(lines: &Lines, tokens: &[TokenWithSpan], database: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     // The present chain of words with points between them.
     let mut chain: Vec<(&TokenWithSpan, Option<&TokenWithSpan>)> = Vec::new();
@@ -67,7 +67,7 @@ fn named(text: &str, tokens: &[TokenWithSpan], database: &str) -> Vec<Range<usiz
                     chain.push((token, None));
                     continue;
                 }
-                found.extend(range_of(text, &chain, database));
+                found.extend(range_of(lines, &chain, database));
                 chain.clear();
                 if is_word {
                     chain.push((token, None));
@@ -80,7 +80,7 @@ fn named(text: &str, tokens: &[TokenWithSpan], database: &str) -> Vec<Range<usiz
 
 /// The range of the first word of a name of three or four parts with its point, if the word is the database's name.
 fn range_of(
-    text: &str,
+    lines: &Lines,
     chain: &[(&TokenWithSpan, Option<&TokenWithSpan>)],
     database: &str,
 ) -> Option<Range<usize>> {
@@ -92,9 +92,8 @@ fn range_of(
         },
         _ => false,
     };
-    let place = |location| resolve(text, of_location(location)?).checked_sub(1);
     match is_of_database && matches!(chain.len(), 3 | 4) {
-        true => Some(place(first.span.start)?..place((*point)?.span.end)?),
+        true => Some(lines.before(first.span.start)?..lines.before((*point)?.span.end)?),
         false => None,
     }
 }
@@ -131,6 +130,15 @@ mod tests {
             ("select 'bank.", "select 'bank."),
         ] {
             assert_eq!(without_database(text, "bank"), without);
+        }
+    }
+
+    /// A search from each name to the beginning or the end would take hours here.
+    #[test]
+    fn a_text_of_many_names_is_read_in_linear_time() {
+        for (many, without) in [("bank.a.b, ", "     a.b, "), ("bank.a.b\n", "     a.b\n")] {
+            let text = many.repeat(200_000);
+            assert_eq!(without_database(&text, "bank"), without.repeat(200_000));
         }
     }
 }

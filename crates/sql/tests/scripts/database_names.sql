@@ -79,21 +79,6 @@ create table other.public.z (a int)
 ----
 cross-database references are not implemented: "other.public.z"
 
-# A schema may have the database's name.
-statement CREATE SCHEMA
-create schema sardonyx
-
-statement CREATE TABLE
-create table sardonyx.t (c int)
-
-statement INSERT 0 1
-insert into sardonyx.t values (9)
-
-query
-select sardonyx.t.c, sardonyx.sardonyx.t.c from sardonyx.t
-----
-9|9
-
 # Names of primary keys are names of relations, also given ones.
 statement CREATE TABLE
 create table k (a int constraint kx primary key)
@@ -140,12 +125,15 @@ drop table k, kx
 statement CREATE TABLE
 create table ky (a int)
 
-# The name is that of another schema, too.
+# Another schema has names of its own.
+statement CREATE SCHEMA
+create schema app
+
 statement CREATE TABLE
-create table sardonyx.k (a int constraint kx primary key)
+create table app.k (a int constraint kx primary key)
 
 statement CREATE TABLE
 create table kx (a int)
 
 statement error 42P07
-create table sardonyx.kx (a int)
+create table app.kx (a int)
