@@ -6,6 +6,7 @@
 //! A name of four parts has the database first. One of three has it as well, unless it is a column of a table in a schema
 //! of the same name (`schema.table.column`); without its schema, it means the same column.
 
+use super::words::plain_tokens;
 use crate::position::Lines;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::borrow::Cow;
@@ -18,7 +19,7 @@ pub(crate) fn without_database<'t>(text: &'t str, database: &str) -> Cow<'t, str
         return Cow::Borrowed(text);
     }
     // An error of reading is found again, with its place, when the text is parsed.
-    let Ok(tokens) = super::plain_tokens(text) else {
+    let Some(tokens) = plain_tokens(text) else {
         return Cow::Borrowed(text);
     };
     let blanks = named(&Lines::of(text), &tokens, database);

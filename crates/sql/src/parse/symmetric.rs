@@ -1,7 +1,7 @@
 //! `BETWEEN SYMMETRIC`, which the parser does not know, as `BETWEEN` whose first bound is in a call of [`SYMMETRIC`]. It is
 //! read where the condition is compiled.
 
-use super::words::{is_one_of, is_word};
+use super::words::{is_one_of, is_word, plain_tokens};
 use crate::position::Lines;
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
 use sqlparser::keywords::Keyword;
@@ -71,7 +71,7 @@ pub(crate) fn shown_symmetric(text: String) -> String {
     if !text.contains(&call) {
         return text;
     }
-    let Ok(tokens) = super::plain_tokens(&text) else {
+    let Some(tokens) = plain_tokens(&text) else {
         return text;
     };
     let mut written = String::with_capacity(text.len());
