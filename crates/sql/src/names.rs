@@ -46,9 +46,24 @@ pub(crate) fn qualified(name: &ObjectName) -> Result<(Option<String>, String), S
     let schema = parts.pop();
     match is_this_database(&parts) {
         true => Ok((schema, last)),
-        false => Err(SqlError::unsupported(format!(
-            "cross-database references are not supported: \"{name}\""
-        ))),
+        false => Err(wrong_parts(&parts_of(name)?, true)),
+    }
+}
+
+/// The error of a name with parts before its schema that do not name this database.
+pub(crate) fn wrong_parts(parts: &[String], of_relation: bool) -> SqlError {
+    let name = parts.join(".");
+    let most = if of_relation { 3 } else { 4 };
+    match parts.len() > most {
+        true => SqlError::syntax(format!(
+            "improper qualified name (too many dotted names): {name}"
+        )),
+        false if of_relation => SqlError::unsupported(format!(
+            "cross-database references are not implemented: \"{name}\""
+        )),
+        false => SqlError::unsupported(format!(
+            "cross-database references are not implemented: {name}"
+        )),
     }
 }
 

@@ -5,6 +5,7 @@ mod collations;
 pub(crate) mod comment;
 mod conflict;
 mod constraints;
+mod database;
 mod fetch;
 mod frames;
 mod grouping_sets;
@@ -27,17 +28,18 @@ pub(crate) use block::{Block, Handler, Line, Raise};
 pub(crate) use collations::collated;
 pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
+pub(crate) use database::without_database;
 pub use fetch::Direction;
 pub(crate) use fetch::Fetch;
 pub(crate) use frames::{Excluded, excluded};
 pub(crate) use grouping_sets::NESTED_SETS;
 pub(crate) use identities::{drops_identity, names_sequence};
 use matches::with_plain_matches;
-pub(crate) use merges::DEFAULT_VALUES;
+pub(crate) use merges::{DEFAULT_VALUES, OVERRIDING_SYSTEM, OVERRIDING_USER};
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use quantifiers::{ALL, ANY};
 pub(crate) use sequence_command::{Restart, SequenceChange, SequenceCommand};
-pub(crate) use symmetric::symmetric_bound;
+pub(crate) use symmetric::{shown_symmetric, symmetric_bound};
 pub(crate) use tables::{LIKE, UNSAID, is_without_data};
 pub(crate) use type_command::{TypeChange, TypeCommand};
 
@@ -57,7 +59,7 @@ use intervals::with_digits;
 pub(crate) use limits::count_with_ties;
 use limits::with_limits;
 use locks::with_locks;
-use merges::with_merged_defaults;
+use merges::with_merges;
 use procedure::{is_procedure, parse_procedure};
 use quantifiers::with_quantifiers;
 use sequence_command::{is_sequence_command, parse_sequence_command};
@@ -288,7 +290,11 @@ fn parser_of_tokens(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
         .with_tokens_with_locations(tokens)
 }
 
-pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
+/// The tokens of a text as they are written, within the bound on its length.
+///
+/// # Errors
+/// `42601` with the place, `54000` beyond the bound.
+fn plain_tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(SqlError::new(
             code::PROGRAM_LIMIT,
@@ -298,15 +304,23 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     }
     let dialect = PostgreSqlDialect {};
     let tokens = Tokenizer::new(&dialect, text).tokenize_with_location();
-    let tokens = tokens.map_err(|TokenizerError { message, location }| {
+    tokens.map_err(|TokenizerError { message, location }| {
         at_location(text, SqlError::syntax(message), location)
-    })?;
+    })
+}
+
+/// The tokens of a text, with clauses that the parser does not know written as ones that it knows.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
+    let tokens = plain_tokens(text)?;
     check_depth(text, &tokens)?;
     let tokens = with_nested_sets(with_exclusions(with_cast_offsets(with_symmetric(tokens))));
     let tokens = with_plain_matches(with_whole_parts(tokens));
     let tokens = with_conflict_targets(
         text,
-        with_limits(with_digits(with_quantifiers(with_merged_defaults(tokens)))),
+        with_limits(with_digits(with_quantifiers(with_merges(tokens)))),
     );
     let tokens = with_identities(with_collations(with_truths(with_tables(tokens))));
     Ok(tables::with_columns(with_locks(without_modes(tokens))))
@@ -569,6 +583,8 @@ mod tests {
             ("select exclude rows ", "range 1 exclude ties) "),
             ("select preceding ", "and '1'::"),
             ("select ", "grouping sets ("),
+            ("merge into a using b join c ", "on d when case "),
+            ("merge into a using b on c then ", "insert (a) overriding "),
         ] {
             let text = format!("{begin}{}", repeated.repeat(50_000));
             // Most are refused; all end.

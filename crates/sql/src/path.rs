@@ -10,7 +10,7 @@
 //! long as it has a table.
 
 use crate::error::{SqlError, code};
-use crate::names::{is_this_database, name_of, parts_of, quoted};
+use crate::names::{is_this_database, name_of, parts_of, quoted, wrong_parts};
 use sqlparser::ast::ObjectName;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
@@ -104,6 +104,17 @@ pub(crate) fn unknown_schema(name: &str) -> SqlError {
 /// # Errors
 /// `42602` for a text that is no name; `0A000` for a name of another database.
 pub(crate) fn name_in(text: &str) -> Result<(Option<String>, String), SqlError> {
+    name_in_database(text, is_this_database)
+}
+
+/// The same where a session sees the database under a name of its own.
+///
+/// # Errors
+/// As [`name_in`].
+pub(crate) fn name_in_database(
+    text: &str,
+    is_named: impl Fn(&[String]) -> bool,
+) -> Result<(Option<String>, String), SqlError> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if !text.is_empty() && text.chars().all(is_plain) {
         return Ok((None, text.to_string()));
@@ -118,14 +129,17 @@ pub(crate) fn name_in(text: &str) -> Result<(Option<String>, String), SqlError> 
     if parser.peek_token_ref().token != sqlparser::tokenizer::Token::EOF {
         return Err(wrong());
     }
-    let mut names: Vec<String> = words.iter().map(name_of).collect();
-    let last = names.pop().unwrap_or_default();
-    let schema = names.pop();
-    match is_this_database(&names) {
-        true => Ok((schema, last)),
-        false => Err(SqlError::unsupported(format!(
-            "cross-database references are not supported: \"{text}\""
+    let names: Vec<String> = words.iter().map(name_of).collect();
+    match names.as_slice() {
+        [name] => Ok((None, name.clone())),
+        [before @ .., schema, name] if before.is_empty() || is_named(before) => {
+            Ok((Some(schema.clone()), name.clone()))
+        }
+        names if names.len() > 3 => Err(SqlError::syntax(format!(
+            "improper relation name (too many dotted names): {}",
+            names.join(".")
         ))),
+        names => Err(wrong_parts(names, true)),
     }
 }
 
@@ -137,9 +151,7 @@ pub(crate) fn schema_name(name: &ObjectName) -> Result<String, SqlError> {
     let mut parts = parts_of(name)?;
     match (parts.pop(), is_this_database(&parts)) {
         (Some(name), true) => Ok(name),
-        _ => Err(SqlError::unsupported(format!(
-            "cross-database references are not supported: \"{name}\""
-        ))),
+        _ => Err(wrong_parts(&parts_of(name)?, true)),
     }
 }
 
@@ -174,5 +186,7 @@ mod tests {
         assert_eq!(name_in("a b").unwrap_err().code, "42602");
         assert_eq!(name_in("").unwrap_err().code, "42602");
         assert_eq!(name_in("a.b.c").unwrap_err().code, "0A000");
+        assert_eq!(name_in("a.b.c.d").unwrap_err().code, "42601");
+        assert_eq!(name_in("sardonyx.b.c").unwrap(), plain(Some("b"), "c"));
     }
 }

@@ -37,6 +37,23 @@ pub(crate) fn resolve(text: &str, position: usize) -> usize {
     lines.map(|line| line.chars().count()).sum::<usize>() + column
 }
 
+/// The lines of a text, by which many places are found in linear time.
+pub(crate) struct Lines(Vec<usize>);
+
+impl Lines {
+    pub fn of(text: &str) -> Lines {
+        let ends = text.chars().enumerate().filter(|(_, one)| *one == '\n');
+        Lines([0].into_iter().chain(ends.map(|(at, _)| at + 1)).collect())
+    }
+
+    /// The number of characters before a place.
+    pub fn before(&self, at: Location) -> Option<usize> {
+        let line = usize::try_from(at.line).ok()?.checked_sub(1)?;
+        let column = usize::try_from(at.column).ok()?.checked_sub(1)?;
+        Some(self.0.get(line)? + column)
+    }
+}
+
 /// The beginning of a text, for errors.
 pub(crate) fn excerpt(text: &str) -> String {
     const CHARACTERS_MAX: usize = 60;

@@ -414,6 +414,35 @@ impl StoredColumn {
     }
 }
 
+/// The table whose primary key was given a name, if it still is there: the notes of tables are the truth.
+fn primary_named(source: &dyn Source, name: &str) -> Option<u16> {
+    let number = object(source, kind::PRIMARY, name).ok()??.parse().ok()?;
+    let definition = source.definitions().get(usize::from(number))?;
+    let is_in = !is_own(&definition.name) && schema_of(&definition.name) == schema_of(name);
+    is_in.then_some(number)
+}
+
+/// Notes the name that a primary key was given, so that it is found among the names of indexes. Notes of names that it
+/// had before are removed by the next one of the name, and count for nothing.
+///
+/// # Errors
+/// An error of the engine.
+pub(crate) fn note_primary_name(
+    tx: &mut dyn DefineTarget,
+    number: u16,
+    notes: &TableNotes,
+) -> Result<(), SqlError> {
+    let Some(name) = &notes.primary_name else {
+        return Ok(());
+    };
+    let kept = beside(&notes.table, name);
+    let body = number.to_string();
+    match object(tx.view(), kind::PRIMARY, &kept)?.as_ref() == Some(&body) {
+        true => Ok(()),
+        false => put_object(tx, kind::PRIMARY, &kept, &body),
+    }
+}
+
 /// The table that has an index of a name, and true if it is the primary key's.
 pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)> {
     let (of, local_name) = split(name);
@@ -438,6 +467,12 @@ pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)
             && Relation::numbered(source, *number)
                 .is_ok_and(|of| of.primary_constraint().as_deref() == Some(local_name))
     };
+    if let Some(number) = primary_named(source, name)
+        && Relation::numbered(source, number)
+            .is_ok_and(|of| of.primary_constraint().as_deref() == Some(local_name))
+    {
+        return Some((number, true));
+    }
     // The table's name is in that of its key, unless that was truncated.
     let mut tables = match local_name.strip_suffix("_pkey") {
         None => return None,

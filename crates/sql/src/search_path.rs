@@ -2,10 +2,10 @@
 //! before it.
 
 use crate::error::{SqlError, code};
-use crate::names::{qualified, quoted};
+use crate::names::{DATABASE, is_this_database, qualified, quoted};
 use crate::path::{
-    NOWHERE, OF_CATALOGUE, PUBLIC, TEMPORARY, is_of_catalogue, is_temporary, kept, local, name_in,
-    schema_of, unknown_schema, written_whole,
+    NOWHERE, OF_CATALOGUE, PUBLIC, TEMPORARY, is_of_catalogue, is_temporary, kept, local,
+    name_in_database, schema_of, unknown_schema, written_whole,
 };
 use crate::schemas::{has_schema, is_there};
 use crate::source::Source;
@@ -25,6 +25,8 @@ pub(crate) struct SearchPath {
     /// The session's time zone, in which literals are read; UTC if there is none. It is here since a plan is forgotten
     /// when either changes.
     zone: Option<SessionZone>,
+    /// The name by which the session connected to the database, if it is another one than the usual.
+    database: Option<Arc<str>>,
 }
 
 impl Default for SearchPath {
@@ -35,6 +37,7 @@ impl Default for SearchPath {
             schemas: vec![PUBLIC.to_string()],
             is_of_session: false,
             zone: None,
+            database: None,
         }
     }
 }
@@ -52,6 +55,7 @@ impl SearchPath {
             schemas: schemas.filter(|name| !name.is_empty()).collect(),
             is_of_session: true,
             zone: None,
+            database: None,
         }
     }
 
@@ -59,6 +63,17 @@ impl SearchPath {
     pub fn in_zone(mut self, zone: Option<SessionZone>) -> SearchPath {
         self.zone = zone;
         self
+    }
+
+    /// In a database that the session connected to by this name.
+    pub fn in_database(mut self, database: Option<Arc<str>>) -> SearchPath {
+        self.database = database;
+        self
+    }
+
+    /// The name by which the session connected to the database.
+    pub fn database(&self) -> &str {
+        self.database.as_deref().unwrap_or(DATABASE)
     }
 
     /// Checks that a session may keep the text of queries: their dates are read with the month first.
@@ -208,7 +223,10 @@ impl SearchPath {
         text: &str,
         is_there: impl Fn(&str) -> bool,
     ) -> Result<Option<String>, SqlError> {
-        let (schema, name) = name_in(text)?;
+        let is_named = |parts: &[String]| {
+            is_this_database(parts) || matches!(parts, [name] if name == self.database())
+        };
+        let (schema, name) = name_in_database(text, is_named)?;
         if let Some(schema) = schema {
             let found = kept(self.said(&schema), &name);
             if is_there(&found) {

@@ -14,8 +14,8 @@ use crate::values::zones::{DateOrder, SessionZone};
 pub(crate) use constraints::ConstraintModes;
 use known::{
     AUTHORIZATION, DATE_STYLE, FIXED, FOLLOWS, IDLE, IDLE_IN_TRANSACTION, ISOLATION, KNOWN,
-    READ_ONLY, REPORTED, SEARCH_PATH, STATEMENT_TIMEOUT, TIME_ZONE, USUAL_ISOLATION, USUAL_PATH,
-    UTC,
+    READ_ONLY, REPORTED, ROLE, SEARCH_PATH, STATEMENT_TIMEOUT, TIME_ZONE, USUAL_ISOLATION,
+    USUAL_PATH, UTC,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -92,7 +92,8 @@ impl SettingValues {
         };
         let order = self.get(DATE_STYLE).map_or("", String::as_str);
         let zone = SessionZone::in_order(zone, DateOrder::of_setting(order));
-        let path = SearchPath::of(path, user, self.temporary.clone()).in_zone(zone);
+        let path = SearchPath::of(path, user, self.temporary.clone());
+        let path = path.in_zone(zone).in_database(self.database.clone());
         if path != *self.path {
             self.path = Arc::new(path);
         }
@@ -155,7 +156,9 @@ impl Settings {
     /// The database has this name for the session.
     pub fn connect_to(&mut self, database: &str) {
         if !database.is_empty() && database != DATABASE {
-            self.values_mut().database = Some(database.into());
+            let values = self.values_mut();
+            values.database = Some(database.into());
+            values.read_limits();
         }
     }
 
@@ -212,6 +215,11 @@ impl Settings {
         if *name == AUTHORIZATION && !is_own() {
             return Err(SqlError::unsupported(
                 "SET SESSION AUTHORIZATION is not supported",
+            ));
+        }
+        if *name == ROLE && value != "none" && self.get(AUTHORIZATION)? != value {
+            return Err(SqlError::unsupported(
+                "SET ROLE to another user is not supported: a session has the user with whom it connected",
             ));
         }
         let mut value = checked(name, value)?;

@@ -172,6 +172,13 @@ pub(crate) fn run(
         Statement::CreateSchema { .. } => schema::create(tx, statement, user)?,
         Statement::AlterSchema(alter) => schema::alter(tx, alter, user, &rights)?,
         Statement::CreateDatabase { .. } => return Err(one_database()),
+        // Alone in its text it is no definition.
+        Statement::Vacuum(_) => {
+            return Err(SqlError::new(
+                code::ACTIVE_TRANSACTION,
+                "VACUUM cannot run inside a transaction block",
+            ));
+        }
         _ => {
             return Err(SqlError::unsupported(format!(
                 "{} is not supported",

@@ -5,6 +5,7 @@ use super::cast::{Coercion, can_cast};
 use super::coercion::number_of;
 use super::compile::Compiler;
 use super::functions::{GREATEST, LEAST, LOWER, UPPER, resolve};
+use super::named_arguments::has_names;
 use super::{Case, Comparison, Expr, Function, Typed};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
@@ -172,8 +173,10 @@ impl Compiler<'_> {
             FunctionArguments::Subquery(_) => {
                 return Err(SqlError::unsupported("subqueries are not supported"));
             }
-            FunctionArguments::List(list) if name == "make_interval" => {
-                return self.made_interval(&list.args);
+            FunctionArguments::List(list) if has_names(&list.args) => {
+                let arguments = self.in_order(&name, &list.args)?;
+                let called = self.call(&name, arguments)?;
+                return self.placed_rows(called, &name);
             }
             FunctionArguments::List(list) => {
                 let mut trees = Vec::with_capacity(list.args.len());

@@ -9,7 +9,7 @@ use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
 use crate::expression::row_calls::RowCalls;
 use crate::expression::window::Windows;
-use crate::names::{collation_of, name_of};
+use crate::names::{DATABASE, collation_of, name_of, wrong_parts};
 use crate::position::position_of;
 use crate::source::Source;
 use crate::types::{Collation, SqlType, TypeSpec};
@@ -537,6 +537,9 @@ impl<'a> Compiler<'a> {
         match names {
             [table, column] => self.column(Some(&name_of(table)), &name_of(column)),
             // The schema precedes the table.
+            [database, rest @ ..] if rest.len() == 3 && name_of(database) == DATABASE => {
+                self.compound(rest)
+            }
             [schema, table, column] => {
                 let (schema, table, name) = (name_of(schema), name_of(table), name_of(column));
                 let found = self.scope.table_in(&schema, &table)?;
@@ -550,7 +553,10 @@ impl<'a> Compiler<'a> {
                     _ => self.column(Some(&table), &name),
                 }
             }
-            _ => Err(SqlError::syntax("a column's name has too many parts")),
+            _ => {
+                let parts: Vec<String> = names.iter().map(name_of).collect();
+                Err(wrong_parts(&parts, false))
+            }
         }
     }
 

@@ -30,6 +30,7 @@ mod kept;
 mod lists;
 mod literal;
 mod moments;
+mod named_arguments;
 mod network_operators;
 mod operators;
 mod order;

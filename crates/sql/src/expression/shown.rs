@@ -2,7 +2,7 @@
 
 use super::trees::parts_of_tree;
 use crate::names::{name_of, quoted};
-use crate::parse::parse_expression;
+use crate::parse::{parse_expression, shown_symmetric};
 use crate::position::{of_location, resolve};
 use sardonyx::schema::Schema;
 use sardonyx_rows::condition::{Condition, SqlCheck};
@@ -16,12 +16,13 @@ pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
         // A program may have declared it.
         return Condition::in_sql(text, quoted).unwrap_or_else(|_| text.to_string());
     };
-    with_names(&check.text, &|names| {
+    let shown = with_names(&check.text, &|names| {
         let name = name_of(names.last()?);
         let column = check.columns.iter().find(|column| column.name == name)?;
         let now = schema.columns.get(column.number)?;
         (now.name != name).then(|| quoted(&now.name))
-    })
+    });
+    shown_symmetric(shown)
 }
 
 /// The text of an expression with the new names of columns that have one.

@@ -4,12 +4,11 @@ use super::arithmetic::Arithmetic;
 use super::compile::Compiler;
 use super::trees::row_of;
 use super::{Expr, Typed};
-use crate::error::{SqlError, code};
-use crate::names::name_of;
+use crate::error::SqlError;
 use crate::types::{SqlType, interval_fields};
 use crate::values::intervals::Interval;
 use sardonyx::schema::Value;
-use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr};
+use sqlparser::ast::{self, Expr as Tree};
 
 /// The beginning of the names of a type's operator functions, if it is a type of times.
 fn prefix(kind: SqlType) -> Option<&'static str> {
@@ -114,45 +113,6 @@ impl Compiler<'_> {
         ))
     }
 
-    /// `make_interval`, whose arguments may have names.
-    ///
-    /// # Errors
-    /// `42883` for an unknown name; the errors of the call.
-    pub(super) fn made_interval(&mut self, given: &[FunctionArg]) -> Result<Typed, SqlError> {
-        const NAMES: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
-        let zero = || Typed::new(Expr::Literal(Value::Int(0)), SqlType::Int4);
-        let mut arguments: Vec<Typed> = Vec::new();
-        for argument in given {
-            let (at, tree) = match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) => (arguments.len(), tree),
-                FunctionArg::Named {
-                    name,
-                    arg: FunctionArgExpr::Expr(tree),
-                    ..
-                }
-                | FunctionArg::ExprNamed {
-                    name: Tree::Identifier(name),
-                    arg: FunctionArgExpr::Expr(tree),
-                    ..
-                } => {
-                    let name = name_of(name);
-                    let at = NAMES.iter().position(|known| *known == name);
-                    let at = at.ok_or_else(|| no_argument(&name))?;
-                    (at, tree)
-                }
-                other => return Err(no_argument(&other.to_string())),
-            };
-            while arguments.len() <= at {
-                arguments.push(zero());
-            }
-            let compiled = self.compile(tree)?;
-            if let Some(place) = arguments.get_mut(at) {
-                *place = compiled;
-            }
-        }
-        self.call("make_interval", arguments)
-    }
-
     /// `- interval`
     ///
     /// # Errors
@@ -166,14 +126,6 @@ impl Compiler<'_> {
             _ => self.call("interval_um", vec![typed]),
         }
     }
-}
-
-#[cold]
-fn no_argument(name: &str) -> SqlError {
-    SqlError::new(
-        code::UNKNOWN_FUNCTION,
-        format!("function make_interval has no argument {name}"),
-    )
 }
 
 /// The value of an interval literal.

@@ -1,6 +1,13 @@
 //! Words among the tokens of a text, for clauses that are rewritten before the parser reads them.
 
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+
+/// The tokens of a text as they are written; `None` for one that cannot be read.
+pub(super) fn plain_tokens(text: &str) -> Option<Vec<TokenWithSpan>> {
+    let dialect = PostgreSqlDialect {};
+    Tokenizer::new(&dialect, text).tokenize_with_location().ok()
+}
 
 /// True if a token is one of these words, without quotes.
 pub(super) fn is_one_of(token: &TokenWithSpan, words: &[&str]) -> bool {

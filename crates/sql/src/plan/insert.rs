@@ -14,7 +14,9 @@ use crate::expression::{Expr, Function, Scope};
 use crate::index_names::seen_key;
 use crate::indexed::{ColumnValue, Indexed};
 use crate::names::{name_of, parts_of as name_parts, qualified};
-use crate::parse::{DEFAULT_VALUES, parse_expression, written_expression};
+use crate::parse::{
+    DEFAULT_VALUES, OVERRIDING_SYSTEM, OVERRIDING_USER, parse_expression, written_expression,
+};
 use crate::relation::{DefaultValue, Relation, RelationColumn, StoredColumn};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::{Coercion, can_cast};
@@ -231,16 +233,29 @@ pub(crate) fn plan_merged_row(
     names: &[ast::ObjectName],
     values: &ast::Values,
 ) -> Result<InsertPlan, SqlError> {
+    let (names, overriding) = overridden(names);
     let targets = targets(relation, names)?;
     let of = (relation, &targets[..], !names.is_empty());
     let rows = match is_of_defaults(values) {
         true => vec![vec![None; relation.columns.len()]],
-        false => value_rows(planning, scope, of, values, None)?,
+        false => value_rows(planning, scope, of, values, overriding)?,
     };
     if rows.len() != 1 {
         return Err(SqlError::syntax("MERGE inserts one row of VALUES"));
     }
     insert_into(planning, relation, InsertRows::Values(rows), None, None)
+}
+
+/// The columns that `INSERT` of `MERGE` names, and its `OVERRIDING`.
+fn overridden(names: &[ast::ObjectName]) -> (&[ast::ObjectName], Option<InsertOverriding>) {
+    let Some((last, rest)) = names.split_last() else {
+        return (names, None);
+    };
+    match name_parts(last).unwrap_or_default().as_slice() {
+        [name] if name == OVERRIDING_SYSTEM => (rest, Some(InsertOverriding::System)),
+        [name] if name == OVERRIDING_USER => (rest, Some(InsertOverriding::User)),
+        _ => (names, None),
+    }
 }
 
 /// True for `INSERT DEFAULT VALUES` of `MERGE`.

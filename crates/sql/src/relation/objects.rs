@@ -25,6 +25,8 @@ pub(crate) mod kind {
     pub const SCHEMA: &str = "schema";
     pub const TYPES: &str = "types";
     pub const EXTENSION: &str = "extension";
+    /// The name of a primary key that was given one; the body is its table's number.
+    pub const PRIMARY: &str = "primary";
     /// The number of a table that is a materialized view, whose notes have the query.
     pub const MATERIALIZED: &str = "materialized";
 }

@@ -166,7 +166,8 @@ impl Call<'_> {
         running: &mut Running<'_, '_>,
         text: &str,
     ) -> Result<Flow, SqlError> {
-        for statement in describing::statements_of(text, &[], &running.given.statement.rights())? {
+        let rights = running.given.statement.rights();
+        for statement in describing::statements_of(text, &[], &rights, state)? {
             if let Some(Statement::Query(query)) = statement.statement()
                 && change_behind_with(query).is_none()
             {
@@ -185,7 +186,8 @@ impl Call<'_> {
         running: &mut Running<'_, '_>,
         text: &str,
     ) -> Result<Option<Value>, SqlError> {
-        let statements = describing::statements_of(text, &[], &running.given.statement.rights())?;
+        let rights = running.given.statement.rights();
+        let statements = describing::statements_of(text, &[], &rights, state)?;
         let [statement] = &statements[..] else {
             return Err(SqlError::syntax(format!("not one query: {text}")));
         };

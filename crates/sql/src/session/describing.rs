@@ -13,7 +13,7 @@ use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Parameters, Scope};
 use crate::maintenance::Maintenance;
-use crate::parse::{Parsed, parse};
+use crate::parse::{Parsed, parse, without_database};
 use crate::plan::Plan;
 use crate::prepared::Prepared;
 use crate::procedures;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 type Described = (Vec<SqlType>, Option<Arc<[ResultColumn]>>);
 
-/// The statements of a text; one that does nothing if there are none.
+/// The statements of a session's text with its rights; one that does nothing if there are none.
 ///
 /// # Errors
 /// An error in the text.
@@ -39,7 +39,9 @@ pub(super) fn statements_of(
     text: &str,
     parameter_types: &[Option<SqlType>],
     rights: &Arc<Rights>,
+    state: &SessionState,
 ) -> Result<Vec<Arc<Prepared>>, SqlError> {
+    let text = &*without_database(text, state.settings.database());
     let whole: Arc<str> = text.into();
     if let Some(special) = Special::of_text(text) {
         Maintenance::parse(special, text)?;

@@ -500,7 +500,17 @@ pub(super) fn check_may_write(
         false => Ok(()),
         true => Err(SqlError::new(
             code::READ_ONLY_TRANSACTION,
-            "cannot execute a statement that writes in a read-only transaction",
+            format!(
+                "cannot execute {} in a read-only transaction",
+                match statement.statement() {
+                    Some(Statement::Insert(_)) => "INSERT",
+                    Some(Statement::Update(_)) => "UPDATE",
+                    Some(Statement::Delete(_)) => "DELETE",
+                    Some(Statement::Merge(_)) => "MERGE",
+                    Some(Statement::Copy { .. }) => "COPY FROM",
+                    _ => "a statement that writes",
+                }
+            ),
         )),
     }
 }

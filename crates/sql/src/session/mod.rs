@@ -269,7 +269,7 @@ impl Session {
         parameter_types: &[Option<SqlType>],
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
         self.state.begin_statement();
-        let prepared = describing::statements_of(text, parameter_types, &self.rights)?;
+        let prepared = describing::statements_of(text, parameter_types, &self.rights, &self.state)?;
         if let [one] = &prepared[..]
             && matches!(self.state.transaction, TransactionState::Failed(_))
             && !one.is_empty()

@@ -18,7 +18,8 @@ use crate::values::zones::SessionZone;
 use sardonyx::schema::Value;
 use sardonyx_base::channels::Listening;
 use sqlparser::ast::{
-    ContextModifier, DiscardObject, Expr, Reset, ResetStatement, Set, Statement, TransactionMode,
+    ContextModifier, DiscardObject, Expr, Reset, ResetStatement, Set,
+    SetSessionAuthorizationParamKind, Statement, TransactionMode,
 };
 use std::sync::Arc;
 
@@ -347,16 +348,22 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             Ok(())
         }
         // A pool returns to the user with which it connected.
-        Set::SetRole { role_name, .. }
-            if role_name
-                .as_ref()
-                .is_none_or(|role| *name_of(role) == *state.user) =>
-        {
-            Ok(())
+        Set::SetRole {
+            context_modifier,
+            role_name,
+        } => {
+            let role = role_name.as_ref().map_or("none".into(), name_of);
+            let local = matches!(context_modifier, Some(ContextModifier::Local));
+            state.settings.set("role", &role, local)
         }
-        Set::SetSessionAuthorization(_) | Set::SetRole { .. } => Err(SqlError::unsupported(
-            "SET ROLE to another user is not supported: a session has the user with whom it connected",
-        )),
+        Set::SetSessionAuthorization(given) => match &given.kind {
+            SetSessionAuthorizationParamKind::Default => Ok(()),
+            SetSessionAuthorizationParamKind::User(user) => {
+                state
+                    .settings
+                    .set("session_authorization", &name_of(user), false)
+            }
+        },
         other => Err(SqlError::unsupported(format!("{other} is not supported"))),
     }
 }

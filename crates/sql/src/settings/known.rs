@@ -1,7 +1,7 @@
 //! The parameters with an effect or with one value, by their names.
 
 /// Parameters with their values at the beginning.
-pub(super) static KNOWN: [(&str, &str); 45] = [
+pub(super) static KNOWN: [(&str, &str); 46] = [
     ("application_name", ""),
     ("bytea_output", "hex"),
     ("check_function_bodies", "on"),
@@ -35,6 +35,7 @@ pub(super) static KNOWN: [(&str, &str); 45] = [
     ("pg_trgm.similarity_threshold", "0.3"),
     ("pg_trgm.strict_word_similarity_threshold", "0.5"),
     ("pg_trgm.word_similarity_threshold", "0.6"),
+    (ROLE, "none"),
     ("row_security", "on"),
     (SEARCH_PATH, USUAL_PATH),
     ("server_encoding", "UTF8"),
@@ -76,6 +77,9 @@ pub(super) const UTC: &str = "UTC";
 
 /// The parameter with the session's user.
 pub(super) const AUTHORIZATION: &str = "session_authorization";
+
+/// The role that the session took: none, or its user's own.
+pub(super) const ROLE: &str = "role";
 
 /// Parameters that no statement sets.
 pub(super) const FIXED: [&str; 10] = [

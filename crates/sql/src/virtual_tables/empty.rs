@@ -7,7 +7,7 @@ use crate::expression::Environment;
 use crate::source::Source;
 use crate::types::SqlType::{
     self, Bool, Bytea, Int2, Int2Vector, Int4, Name, Oid, OidArray, OneChar, OneCharArray, Text,
-    TextArray,
+    TextArray, Timestamptz,
 };
 
 fn none(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
@@ -41,6 +41,17 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("polroles", OidArray),
             ("polqual", Text),
             ("polwithcheck", Text),
+        ],
+    ),
+    empty(
+        "pg_prepared_xacts",
+        12_021,
+        &[
+            ("transaction", Oid),
+            ("gid", Text),
+            ("prepared", Timestamptz),
+            ("owner", Name),
+            ("database", Name),
         ],
     ),
     empty(

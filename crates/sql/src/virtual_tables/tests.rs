@@ -1,7 +1,7 @@
 //! Tests of the catalogue's tables.
 
 /// PostgreSQL 15's columns, in its order.
-const COLUMNS: [(&str, &str); 49] = [
+const COLUMNS: [(&str, &str); 50] = [
     ("pg_am", "oid amname amhandler amtype"),
     ("pg_attrdef", "oid adrelid adnum adbin"),
     (
@@ -85,6 +85,10 @@ const COLUMNS: [(&str, &str); 49] = [
     (
         "pg_policy",
         "oid polname polrelid polcmd polpermissive polroles polqual polwithcheck",
+    ),
+    (
+        "pg_prepared_xacts",
+        "transaction gid prepared owner database",
     ),
     (
         "pg_proc",

@@ -183,6 +183,8 @@ const NOT_ON_NODES: &[&str] = &[
     "large_reads.sql",
     // Sequences, serial and identity columns.
     "altered_sequences.sql",
+    "database_names.sql",
+    "merge_sources.sql",
     // Nodes have no advisory locks.
     "advisory_locks.sql",
     "blocks.sql",
@@ -257,7 +259,10 @@ macro_rules! scripts {
 
 scripts! {
     with_writes: "with_writes.sql",
+    database_names: "database_names.sql",
     merge: "merge.sql",
+    named_arguments: "named_arguments.sql",
+    merge_sources: "merge_sources.sql",
     any_operators: "any_operators.sql",
     added_columns: "added_columns.sql",
     hashes: "hashes.sql",

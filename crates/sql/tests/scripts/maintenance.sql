@@ -115,3 +115,18 @@ select 1
 
 statement ok
 rollback
+
+# VACUUM needs a text of its own.
+statement error 25001
+set app.name = '1'; vacuum
+----
+VACUUM cannot run inside a transaction block
+
+statement error 25001
+vacuum; select 1
+
+statement error 25001
+begin; vacuum
+
+statement ok
+rollback

@@ -364,3 +364,59 @@ discard sequences
 
 statement error 55000
 select currval('s')
+
+# The role is the user's own, or none.
+query
+show role
+----
+none
+
+statement SET
+set role tester
+
+query
+select current_setting('role'), current_user
+----
+tester|tester
+
+statement RESET
+reset role
+
+query
+show role
+----
+none
+
+statement ok
+begin; set local role tester
+
+query
+show role
+----
+tester
+
+statement ROLLBACK
+rollback
+
+query
+show role
+----
+none
+
+statement SET
+set role none
+
+statement error 0A000
+set role other
+
+statement error 0A000
+set role = 'other'
+
+statement SET
+set session authorization default
+
+statement SET
+set session authorization tester
+
+statement error 0A000
+set session authorization other
