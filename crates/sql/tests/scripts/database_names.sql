@@ -155,7 +155,7 @@ statement INSERT 0 1
 insert into public.w values (1, 100)
 
 query
-select sardonyx.w.a, sardonyx.w.b from sardonyx.w left join public.w on public.w.a = sardonyx.w.a where public.w.a is null
+select * from sardonyx.w where not exists (select 1 from public.w where public.w.a = sardonyx.w.a)
 ----
 2|20
 
