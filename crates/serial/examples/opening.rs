@@ -6,7 +6,7 @@
 //! `cargo run --release -p sardonyx-serial --example opening DIRECTORY fill [rows]` makes the database; `open [rounds]` opens
 //! and closes it; `crash` changes some rows and kills the process, so that the next `open` recovers from a crash.
 //! `memory [rows]` fills a new database, whose checkpoints are taken from snapshots, and prints the use of memory: after
-//! that, and while rows are changed constantly beside checkpoints.
+//! that, and after constant changes beside four checkpoints.
 
 use sardonyx_rows::schema::{Schema, Type, Value};
 use sardonyx_serial::{Durability, Kernel, SerialError, Shape};
@@ -58,7 +58,7 @@ fn print_memory(db: &Kernel, title: &str, rows: u64) -> Result<(), Error> {
         let part = bytes as f64 / row_bytes as f64;
         println!("  {name:<34} {:>9.1} MB  {part:>5.2}", bytes as f64 / 1e6);
     };
-    let (pages, indexes) = db.try_read(|space| (space.bytes(), space.index_memory()))?;
+    let (pages, indexes) = db.try_read(|space| (space.touched_bytes(), space.index_memory()))?;
     let (anonymous, files) = (reported("RssAnon"), reported("RssFile"));
     let (copy, log) = (
         db.engine().checkpoint().copy_bytes(),
@@ -86,12 +86,12 @@ fn print_memory(db: &Kernel, title: &str, rows: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Fills a new database, and changes its rows for eight checkpoints.
+/// Fills a new database, and changes its rows for four checkpoints.
 fn measure_memory(directory: &str, rows: u64) -> Result<(), Error> {
     let options = StorageOptions {
         checkpoints: Checkpoints::FromSnapshots,
         log_bytes_max: 512 << 20,
-        checkpoint_interval_bytes: Some(64 << 20),
+        checkpoint_interval_bytes: Some(32 << 20),
         ..StorageOptions::default()
     };
     let (db, ..) = open_with(directory, options)?;
@@ -100,7 +100,7 @@ fn measure_memory(directory: &str, rows: u64) -> Result<(), Error> {
     print_memory(&db, "After the load and a checkpoint", rows)?;
     let before = db.engine().checkpoint().totals().checkpoints;
     let (mut number, mut anonymous) = (0u64, 0);
-    while db.engine().checkpoint().totals().checkpoints < before + 8 {
+    while db.engine().checkpoint().totals().checkpoints < before + 4 {
         run(&db, |tx| {
             let mut orders = tx.rows("orders")?;
             (0..100).try_for_each(|_| {
@@ -114,7 +114,7 @@ fn measure_memory(directory: &str, rows: u64) -> Result<(), Error> {
             anonymous = anonymous.max(reported("RssAnon"));
         }
     }
-    print_memory(&db, "After changes beside eight checkpoints", rows)?;
+    print_memory(&db, "After changes beside four checkpoints", rows)?;
     println!(
         "changed {number} indexed columns; anonymous memory meanwhile at most {} MB",
         anonymous / 1_000_000

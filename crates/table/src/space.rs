@@ -235,6 +235,12 @@ impl TableSpace {
             + self.indexes.bytes_used() as usize
     }
 
+    /// Bytes of the pages that are in memory: others of an extent were never touched.
+    pub fn touched_bytes(&self) -> u64 {
+        let runs = self.store.touched();
+        runs.iter().map(|run| run.end - run.start).sum::<u64>() * PAGE_SIZE as u64
+    }
+
     /// The memory of all indexes, by use.
     pub fn index_memory(&self) -> IndexMemory {
         let tables = self.tables.iter().flatten();

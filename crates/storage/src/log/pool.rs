@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The pool looks for idle buffers each time that so many came back. A new buffer costs its page faults, so that few are
 /// made for each.
-const RETURNS_PER_LOOK: u32 = 256;
+const RETURNS_PER_LOOK: u32 = 64;
 
 /// A bounded set of buffers.
 pub struct BufferPool {
