@@ -512,7 +512,6 @@ fn trees_that_leave_give_their_nodes_back_a_few_at_a_time() {
     pair.check();
 }
 
-<<<<<<< HEAD
 /// The rows that are drawn between two edges: for each number that may be drawn, the row at its place.
 fn drawn(pair: &Pair, (from, to): (Edge<'_>, Edge<'_>)) -> Vec<u64> {
     let (mut number, mut bound, mut rows) = (0, 1, Vec::new());
@@ -568,7 +567,9 @@ fn each_entry_between_two_edges_is_drawn_by_one_number() {
         let mut rows: Vec<u64> = there.map(|(_, row)| *row).collect();
         rows.sort_unstable();
         assert_eq!(drawn(&pair, (from, to)), rows);
-=======
+    }
+}
+
 /// The part of the leaves' places that has entries.
 fn fill(pair: &Pair) -> f64 {
     let (nodes, tree) = (pair.store.bytes(), pair.tree);
@@ -594,6 +595,5 @@ fn leaves_of_keys_in_random_order_are_four_fifths_full() {
         pair.check();
         let full = fill(&pair);
         assert!((0.78..0.84).contains(&full), "{full}, exact: {is_exact}");
->>>>>>> v
     }
 }
