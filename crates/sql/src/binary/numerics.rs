@@ -2,13 +2,14 @@
 
 use super::malformed;
 use crate::error::{SqlError, code};
-use sardonyx::schema::Value;
+use sardonyx::schema::{NonFinite, Value};
 
 /// The most digits of a numeric: as many as 128 bits hold.
 const DIGITS_MAX: u16 = 38;
 const NEGATIVE: u16 = 0x4000;
 const NOT_A_NUMBER: u16 = 0xc000;
-const INFINITIES: [u16; 2] = [0xd000, 0xf000];
+const INFINITY: u16 = 0xd000;
+const NEGATIVE_INFINITY: u16 = 0xf000;
 
 /// Appends units of a scale, four decimal digits at a time, the first at its weight.
 pub(super) fn write(units: i128, scale: u8, out: &mut Vec<u8>) {
@@ -42,10 +43,24 @@ pub(super) fn write(units: i128, scale: u8, out: &mut Vec<u8>) {
     out.extend(groups.iter().flat_map(|group| group.to_be_bytes()));
 }
 
+/// Appends NaN or an infinity: a sign without digits.
+pub(super) fn write_non_finite(value: NonFinite, out: &mut Vec<u8>) {
+    let sign = match value {
+        NonFinite::NaN => NOT_A_NUMBER,
+        NonFinite::Infinity => INFINITY,
+        NonFinite::NegativeInfinity => NEGATIVE_INFINITY,
+    };
+    out.extend(
+        [0, 0, sign, 0]
+            .iter()
+            .flat_map(|word: &u16| word.to_be_bytes()),
+    );
+}
+
 /// Reads one.
 ///
 /// # Errors
-/// `22P03` if it is none, `22003` if it has more digits than a number here, `0A000` if it is NaN or infinite.
+/// `22P03` if it is none, `22003` if it has more digits than a number here.
 pub(super) fn read(bytes: &[u8]) -> Result<Value, SqlError> {
     let words = |bytes: &[u8]| {
         bytes
@@ -70,10 +85,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Value, SqlError> {
     let is_negative = match sign {
         0 => false,
         NEGATIVE => true,
-        NOT_A_NUMBER => return Err(SqlError::unsupported("numeric NaN is not supported")),
-        sign if INFINITIES.contains(&sign) => {
-            return Err(SqlError::unsupported("infinite numerics are not supported"));
-        }
+        // Their digits do not count.
+        NOT_A_NUMBER => return Ok(Value::NonFinite(NonFinite::NaN)),
+        INFINITY => return Ok(Value::NonFinite(NonFinite::Infinity)),
+        NEGATIVE_INFINITY => return Ok(Value::NonFinite(NonFinite::NegativeInfinity)),
         _ => return Err(malformed("invalid sign in external \"numeric\" value")),
     };
     let groups = words(digits);
