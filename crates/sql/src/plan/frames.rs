@@ -251,7 +251,10 @@ impl Limit {
             Limit::Greatest => std::cmp::Ordering::Less,
             Limit::None => {
                 // As in PostgreSQL all numbers are within the distance, and NaN has its place in the order.
-                let is_nan = matches!(value, Value::Float(value) if value.is_nan());
+                let is_nan = match value {
+                    Value::Float(value) => value.is_nan(),
+                    value => *value == Value::NonFinite(NonFinite::NaN),
+                };
                 return match (is_start, descending) {
                     (true, _) => is_nan && descending,
                     (false, true) => true,
