@@ -45,16 +45,14 @@ pub(super) fn write(units: i128, scale: u8, out: &mut Vec<u8>) {
 
 /// Appends NaN or an infinity: a sign without digits.
 pub(super) fn write_non_finite(value: NonFinite, out: &mut Vec<u8>) {
-    let sign = match value {
-        NonFinite::NaN => NOT_A_NUMBER,
-        NonFinite::Infinity => INFINITY,
-        NonFinite::NegativeInfinity => NEGATIVE_INFINITY,
+    // PostgreSQL sends infinities with 32 digits behind the point.
+    let (sign, scale) = match value {
+        NonFinite::NaN => (NOT_A_NUMBER, 0),
+        NonFinite::Infinity => (INFINITY, 32),
+        NonFinite::NegativeInfinity => (NEGATIVE_INFINITY, 32),
     };
-    out.extend(
-        [0, 0, sign, 0]
-            .iter()
-            .flat_map(|word: &u16| word.to_be_bytes()),
-    );
+    let words: [u16; 4] = [0, 0, sign, scale];
+    out.extend(words.iter().flat_map(|word| word.to_be_bytes()));
 }
 
 /// Reads one.
@@ -154,6 +152,22 @@ mod tests {
     }
 
     #[test]
+    fn values_that_are_no_numbers_are_sent_as_postgresql_sends_them() {
+        let expected = [
+            (NonFinite::NaN, "00000000c0000000"),
+            (NonFinite::Infinity, "00000000d0000020"),
+            (NonFinite::NegativeInfinity, "00000000f0000020"),
+        ];
+        for (value, hex) in expected {
+            let mut bytes = Vec::new();
+            write_non_finite(value, &mut bytes);
+            let shown: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(shown, hex, "{value}");
+            assert_eq!(read(&bytes).ok(), Some(Value::NonFinite(value)));
+        }
+    }
+
+    #[test]
     fn other_numbers_are_refused_by_their_codes() {
         let of = |words: [u16; 5]| {
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
@@ -163,8 +177,11 @@ mod tests {
         assert_eq!(of([1, 0, 0, 0, 10_000]), Err(code::INVALID_BINARY));
         assert_eq!(of([2, 0, 0, 0, 7]), Err(code::INVALID_BINARY));
         assert_eq!(of([1, 0, 1, 0, 7]), Err(code::INVALID_BINARY));
-        assert_eq!(of([1, 0, 0xc000, 0, 7]), Err(code::FEATURE_NOT_SUPPORTED));
-        assert_eq!(of([1, 0, 0xf000, 0, 7]), Err(code::FEATURE_NOT_SUPPORTED));
+        let nan = Value::NonFinite(NonFinite::NaN);
+        assert_eq!(of([1, 0, 0xc000, 0, 7]), Ok(nan));
+        let below = Value::NonFinite(NonFinite::NegativeInfinity);
+        assert_eq!(of([1, 0, 0xf000, 0, 7]), Ok(below));
+        assert_eq!(of([1, 0, 0xe000, 0, 7]), Err(code::INVALID_BINARY));
         assert_eq!(of([1, 0, 0, 39, 7]), Err(code::OUT_OF_RANGE));
         assert_eq!(of([1, 30, 0, 0, 7]), Err(code::OUT_OF_RANGE));
         assert_eq!(of([1, 30, 0, 0, 0]), Ok(Value::Decimal(0, 0)));

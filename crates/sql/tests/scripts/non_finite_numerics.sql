@@ -948,6 +948,11 @@ select percentile_cont(0.5) within group (order by a), percentile_disc(0.5) with
 ----
 Infinity|Infinity|1
 
+query
+select extract(year from date 'infinity'), extract(epoch from timestamp '-infinity'), extract(julian from timestamptz 'infinity'), extract(month from date 'infinity'), extract(century from date '-infinity')
+----
+Infinity|-Infinity|Infinity|NULL|-Infinity
+
 statement ok
 create table t (id int primary key, a numeric, m numeric(10, 2), c numeric(12, 3) check (c <> 'NaN'), l numeric[], r numrange)
 
