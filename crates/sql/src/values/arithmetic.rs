@@ -98,10 +98,7 @@ pub(crate) fn calculate(
             let (ValueRef::Text(left), ValueRef::Text(right)) = (left, right) else {
                 return Err(overflow(kind));
             };
-            let mut text = String::with_capacity(left.len() + right.len());
-            text.push_str(left);
-            text.push_str(right);
-            Ok(Value::Text(text))
+            Ok(Value::Text([left, right].concat()))
         }
         Arithmetic::DateDifference | Arithmetic::DateAdd | Arithmetic::DateSubtract => {
             dates(operation, left, right)
@@ -289,10 +286,7 @@ pub(crate) fn number_of(value: ValueRef<'_>) -> Result<Option<(i128, u8)>, SqlEr
         ValueRef::Decimal(..) => Err(overflow(SqlType::Numeric)),
         ValueRef::NonFinite(value) => Ok(Some((value.units(), 0))),
         ValueRef::Null => Ok(None),
-        other => match decimal_of(other) {
-            Some(number) => Ok(Some(number)),
-            None => Err(overflow(SqlType::Numeric)),
-        },
+        other => (decimal_of(other).map(Some)).ok_or_else(|| overflow(SqlType::Numeric)),
     }
 }
 
@@ -412,11 +406,8 @@ fn quotient(a: i128, b: i128, shift: i32) -> Option<i128> {
 fn rest(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
     let units = match 10_i128.checked_pow(x.abs_diff(y).into()) {
         Some(power) if x < y => rest_of_product(a, power, b)?,
-        Some(power) => match b.checked_mul(power) {
-            Some(b) => a.checked_rem(b).unwrap_or(0),
-            // The divisor is greater than all numbers.
-            None => a,
-        },
+        // A divisor that is greater than all numbers leaves the number.
+        Some(power) => (b.checked_mul(power)).map_or(a, |b| a.checked_rem(b).unwrap_or(0)),
         None => return None,
     };
     Some((units, x.max(y)))
@@ -482,8 +473,7 @@ pub(crate) fn shift(
         _ => return Err(too_far()),
     };
     let moved = shift_micros(micros, interval).and_then(finite);
-    let moved = moved.ok_or_else(too_far)?;
-    Ok(Value::Timestamp(moved))
+    moved.map(Value::Timestamp).ok_or_else(too_far)
 }
 
 /// A moment that is moved by an interval, whose months and days are those of a time zone.
