@@ -233,7 +233,7 @@ const CASES: [[&str; 3]; 44] = [
 ];
 
 /// True for a statement that counts as run at its snapshot: rows that it has read may change before its end.
-fn reads_at_its_beginning(large: &str) -> bool {
+pub fn reads_at_its_beginning(large: &str) -> bool {
     [" as select", "into made", "refresh"]
         .iter()
         .any(|word| large.contains(word))
