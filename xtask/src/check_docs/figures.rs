@@ -15,7 +15,8 @@
 //!
 //! A placeholder names a file and a value in it. Then may come another value, to divide by (`:FILE/VALUE`) or to subtract
 //! (`-FILE/VALUE`), a factor (`*1000`, `*1e-6`), and the number of decimals (`.2`). Thousands are separated by commas. A
-//! text takes none of these. So a figure in such a table cannot differ from the
+//! text takes none of these. A line `each FILE/LIST FIELD=TEXT: ROW` writes the row once for each element of the list whose
+//! field has the text, or, without `FIELD=TEXT`, for each; a place in it that begins with `./` is the element's. So a figure in such a table cannot differ from the
 //! kept output, whose file has command, commit, date and machine ([`crate::keep_figures`]). `check-docs --write` writes
 //! the tables.
 
@@ -30,6 +31,9 @@ pub const KEPT: &str = "docs/figures/kept";
 
 /// The line that begins a template.
 const BEGIN: &str = "<!-- figures";
+
+/// The begin of a line that is written for each element of a list.
+const EACH: &str = "each ";
 
 /// The line that ends it.
 const END: &str = "-->";
@@ -79,15 +83,50 @@ pub fn written(text: &str, kept: &Kept) -> Result<String, (usize, String)> {
             if template == END {
                 break;
             }
-            let row = filled(template, kept).map_err(|fault| (at + 1, fault))?;
-            rows += &row;
-            rows += "\n";
+            for row in rows_of(template, kept).map_err(|fault| (at + 1, fault))? {
+                rows += &row;
+                rows += "\n";
+            }
         }
         // The table of before.
         while lines.next_if(|(_, line)| line.starts_with('|')).is_some() {}
         written += &rows;
     }
     Ok(written)
+}
+
+/// The rows of a line: one, or with [`EACH`] one for each chosen element of a list.
+fn rows_of(template: &str, kept: &Kept) -> Result<Vec<String>, String> {
+    let Some(each) = template.strip_prefix(EACH) else {
+        return Ok(vec![filled(template, kept)?]);
+    };
+    let (choice, row) = each
+        .split_once(": ")
+        .ok_or_else(|| format!("a row is expected after \"{EACH}FILE/LIST: \""))?;
+    let (place, field) = match choice.split_once(' ') {
+        Some((place, condition)) => {
+            let condition = condition.split_once('=');
+            (place, Some(condition.ok_or("FIELD=TEXT is expected")?))
+        }
+        None => (choice, None),
+    };
+    let list = found(place, kept)?
+        .as_array()
+        .ok_or_else(|| format!("{place} is no list"))?;
+    let chosen = list.iter().filter(|element| {
+        field.is_none_or(|(name, text)| element.get(name).is_some_and(|value| value == text))
+    });
+    // Each element is a file of its own for its row's placeholders.
+    let mut kept = kept.clone();
+    let rows = chosen.map(|element| {
+        kept.insert(".".into(), element.clone());
+        filled(row, &kept)
+    });
+    let rows: Vec<String> = rows.collect::<Result<_, _>>()?;
+    match rows.is_empty() {
+        true => Err(format!("{choice} chooses nothing")),
+        false => Ok(rows),
+    }
 }
 
 /// A line with its placeholders replaced.
@@ -147,7 +186,7 @@ fn value(placeholder: &str, kept: &Kept) -> Result<String, String> {
         }
     }
     if let (Value::String(text), false) = (found(place, kept)?, has_form) {
-        return Ok(text.clone());
+        return Ok(text.replace('|', "\\|"));
     }
     let number = (number(place, kept)? - less) / divisor * factor;
     match number.is_finite() {
@@ -299,6 +338,30 @@ mod tests {
         assert_eq!((found.len(), found[0].line), (1, 10));
         write(root.path()).unwrap();
         assert_eq!(std::fs::read_to_string(&page).unwrap(), text);
+    }
+
+    #[test]
+    fn a_row_is_written_for_each_element_that_is_chosen() {
+        let list = json!({"list": [{"in": "a", "x": 1}, {"in": "b", "x": 2, "t": "p|q"}, {"in": "a", "x": 3}], "one": 1});
+        let kept = Kept::from([("f".into(), list)]);
+        let rows = |template| rows_of(template, &kept);
+        assert_eq!(rows("each f/list: {./x}").unwrap(), ["1", "2", "3"]);
+        assert_eq!(rows("each f/list in=a: {./in}{./x}").unwrap(), ["a1", "a3"]);
+        assert_eq!(
+            rows("each f/list in=b: {./t} {f/one}").unwrap(),
+            ["p\\|q 1"]
+        );
+        for (template, why) in [
+            ("each f/list in=c: {./x}", "chooses nothing"),
+            ("each f/list in: {./x}", "FIELD=TEXT"),
+            ("each f/one: {./x}", "no list"),
+            ("each f/list {./x}", "a row is expected"),
+            ("each f/list: {./t}", "no value at /t"),
+            ("{./x}", "is not there"),
+        ] {
+            let fault = rows(template).unwrap_err();
+            assert!(fault.contains(why), "{template}: {fault}");
+        }
     }
 
     #[test]

@@ -91,6 +91,8 @@ pub struct Verdict {
     pub holds: Holds,
     /// The evidence against it; empty if it holds.
     pub why: String,
+    /// The verdict in words, with that evidence.
+    pub judgement: String,
     /// Its claims, one by one.
     pub claims: Vec<ClaimVerdict>,
 }
@@ -157,6 +159,12 @@ impl Statement {
             Holds::Holds
         };
         let join = |parts: Vec<String>| parts.join("; ");
+        let objections = pairs().filter_map(|(claim, finding)| claim.objection(finding));
+        let why = join(objections.collect());
+        let judgement = match why.as_str() {
+            "" => holds.in_words().to_string(),
+            why => format!("**{}**: {why}", holds.in_words()),
+        };
         Verdict {
             id: self.id,
             section: self.section(),
@@ -170,11 +178,8 @@ impl Statement {
             check: join(self.claims.iter().map(Claim::check).collect()),
             tolerance: self.tolerance,
             holds,
-            why: join(
-                pairs()
-                    .filter_map(|(claim, finding)| claim.objection(finding))
-                    .collect(),
-            ),
+            why,
+            judgement,
             claims: pairs()
                 .map(|(claim, finding)| ClaimVerdict::new(claim, finding))
                 .collect(),
@@ -292,17 +297,13 @@ pub fn markdown(verdicts: &[Verdict]) -> String {
                  | --- | --- | --- | --- | --- | --- |\n"
             );
         }
-        let judgement = match verdict.why.as_str() {
-            "" => verdict.holds.in_words().to_string(),
-            why => format!("**{}**: {why}", verdict.holds.in_words()),
-        };
         let bounds = format!("{}. {}", verdict.check, verdict.tolerance);
         let cells = [
             verdict.id,
             verdict.says,
             verdict.paper,
             &verdict.ours,
-            &judgement,
+            &verdict.judgement,
             &bounds,
         ];
         let cells = cells.map(|cell| cell.replace('|', "\\|"));
