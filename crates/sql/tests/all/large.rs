@@ -234,7 +234,7 @@ fn judge(seed: u64) {
         };
         say();
         // It counts as run at its snapshot, before the others.
-        let told_first = crate::large_defining::reads_at_its_beginning(large)
+        let told_first = crate::large_creating::reads_at_its_beginning(large)
             .then(|| told(&mut both.plain.session(), large));
         let between = {
             let (random, aside) = (random.clone(), aside.clone());
