@@ -282,6 +282,7 @@ mod tests {
         group(&[2 * USUAL + 1]);
         assert_eq!(capacities(&pool), [0; 0], "much larger");
     }
+
     #[test]
     fn buffers_that_no_group_needed_for_a_while_are_freed() {
         let pool = BufferPool::new(USUAL, Some(6), || {});

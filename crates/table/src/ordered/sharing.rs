@@ -50,7 +50,7 @@ pub(super) fn share(
         } else {
             one.count() + path.at
         };
-        let middle = (one.count() + other.count() + 1) / 2;
+        let middle = (one.count() + other.count()).div_ceil(2);
         let goes_left = place < middle;
         one.balance(&mut other, middle - usize::from(goes_left));
         match goes_left {

@@ -1,3 +1,5 @@
+mod walks;
+
 use super::node::{INNER_BYTES, INNER_ENTRIES, LEAF_BYTES};
 use super::*;
 use proptest::prelude::*;
