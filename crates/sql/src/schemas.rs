@@ -41,6 +41,14 @@ pub(crate) fn schemas(source: &dyn Source) -> Result<Vec<(String, Option<u32>)>,
     Ok(found)
 }
 
+/// The names of those schemas.
+///
+/// # Errors
+/// An error of reading the tables.
+pub(crate) fn schema_names(source: &dyn Source) -> Result<BTreeSet<String>, SqlError> {
+    Ok(schemas(source)?.into_iter().map(|(name, _)| name).collect())
+}
+
 /// True if a schema of a name exists for tables of users.
 ///
 /// # Errors

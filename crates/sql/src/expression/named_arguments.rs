@@ -17,6 +17,8 @@ const NAMED: &[(&str, &[&str], usize)] = &[
         &["from_json", "element_index"],
         2,
     ),
+    ("json_array_elements", &["from_json"], 1),
+    ("json_array_elements_text", &["from_json"], 1),
     ("json_object_field", &["from_json", "field_name"], 2),
     ("json_object_field_text", &["from_json", "field_name"], 2),
     ("jsonb_array_element", &["from_json", "element_index"], 2),
@@ -24,6 +26,13 @@ const NAMED: &[(&str, &[&str], usize)] = &[
         "jsonb_array_element_text",
         &["from_json", "element_index"],
         2,
+    ),
+    ("jsonb_array_elements", &["from_json"], 1),
+    ("jsonb_array_elements_text", &["from_json"], 1),
+    (
+        "jsonb_insert",
+        &["jsonb_in", "path", "replacement", "insert_after"],
+        3,
     ),
     ("jsonb_object_field", &["from_json", "field_name"], 2),
     ("jsonb_object_field_text", &["from_json", "field_name"], 2),
@@ -49,6 +58,7 @@ const NAMED: &[(&str, &[&str], usize)] = &[
         &["year", "month", "mday", "hour", "min", "sec", "timezone"],
         6,
     ),
+    ("pg_partition_ancestors", &["partitionid"], 1),
     ("parse_ident", &["str", "strict"], 1),
 ];
 

@@ -14,12 +14,14 @@ use super::parameters;
 use super::state::SessionState;
 use crate::class::{Class, change_behind_with};
 use crate::error::{ErrorFields, SqlError, code};
-use crate::parse::{Block, Handler, Line, Raise};
+use crate::parse::{Block, Handler, Line, Raise, without_database};
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Outcome, Tag};
+use crate::schemas::schema_names;
 use crate::sequences::Done;
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The most bytes of a block's messages, which wait in memory for its end.
@@ -159,6 +161,16 @@ impl Call<'_> {
         Ok(Flow::On)
     }
 
+    /// A text without the name by which the session connected to the database.
+    fn without_database<'t>(
+        &self,
+        state: &SessionState,
+        text: &'t str,
+    ) -> Result<Cow<'t, str>, SqlError> {
+        let schemas = || schema_names(&*self.tx);
+        without_database(text, state.settings.database(), schemas)
+    }
+
     /// Runs a statement.
     fn sql(
         &mut self,
@@ -167,7 +179,8 @@ impl Call<'_> {
         text: &str,
     ) -> Result<Flow, SqlError> {
         let rights = running.given.statement.rights();
-        for statement in describing::statements_of(text, &[], &rights, state)? {
+        let text = self.without_database(state, text)?;
+        for statement in describing::statements_of(&text, &[], &rights)? {
             if let Some(Statement::Query(query)) = statement.statement()
                 && change_behind_with(query).is_none()
             {
@@ -187,7 +200,8 @@ impl Call<'_> {
         text: &str,
     ) -> Result<Option<Value>, SqlError> {
         let rights = running.given.statement.rights();
-        let statements = describing::statements_of(text, &[], &rights, state)?;
+        let text = self.without_database(state, text)?;
+        let statements = describing::statements_of(&text, &[], &rights)?;
         let [statement] = &statements[..] else {
             return Err(SqlError::syntax(format!("not one query: {text}")));
         };

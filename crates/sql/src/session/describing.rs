@@ -1,10 +1,11 @@
 //! Descriptions of statements before they run: the statements of a text, their parameters and columns, their length,
 //! and the statement that `EXECUTE` names.
 
+use super::Session;
 use super::execute::with_context;
 use super::given::Given;
 use super::parameters::{shown_columns, text_column};
-use super::state::SessionState;
+use super::state::{SessionState, TransactionState};
 use crate::class::{Class, Special};
 use crate::column::ResultColumn;
 use crate::copy;
@@ -19,6 +20,7 @@ use crate::prepared::Prepared;
 use crate::procedures;
 use crate::rights::{Access, Rights};
 use crate::running::{now, seed};
+use crate::schemas::schema_names;
 use crate::sequences::Draws;
 use crate::source::Source;
 use crate::table_names::TableNames;
@@ -27,11 +29,42 @@ use crate::values::cast::Coercion;
 use sardonyx::low_level::Reached;
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 type Described = (Vec<SqlType>, Option<Arc<[ResultColumn]>>);
 
-/// The statements of a session's text with its rights; one that does nothing if there are none.
+impl Session {
+    /// The text of statements without the name by which the session connected to the database.
+    ///
+    /// # Errors
+    /// Those of reading the schemas, on which a text may depend.
+    pub(super) fn without_database<'t>(&mut self, text: &'t str) -> Result<Cow<'t, str>, SqlError> {
+        let database = self.state.settings.database().to_string();
+        without_database(text, &database, || self.schemas())
+    }
+
+    /// The names of the schemas: those that the open transaction sees if it has tables of its own aside.
+    fn schemas(&mut self) -> Result<BTreeSet<String>, SqlError> {
+        let interrupt = &self.state.interrupt;
+        if let TransactionState::Open(open) = &mut self.state.transaction
+            && let Some((_, rows)) = open.own_tables()
+        {
+            return schema_names(rows);
+        }
+        if let Some(node) = self.database.node() {
+            let names = |source: &dyn Source, _| schema_names(source);
+            return self.database.look_at_node(&**node, interrupt, names);
+        }
+        match self.database.reach(Some(interrupt))? {
+            Reached::Turn(turn) => schema_names(&turn.view()),
+            Reached::Committed(committed) => schema_names(&&**committed.snapshot.space()),
+        }
+    }
+}
+
+/// The statements of a text with a session's rights; one that does nothing if there are none.
 ///
 /// # Errors
 /// An error in the text.
@@ -39,9 +72,7 @@ pub(super) fn statements_of(
     text: &str,
     parameter_types: &[Option<SqlType>],
     rights: &Arc<Rights>,
-    state: &SessionState,
 ) -> Result<Vec<Arc<Prepared>>, SqlError> {
-    let text = &*without_database(text, state.settings.database());
     let whole: Arc<str> = text.into();
     if let Some(special) = Special::of_text(text) {
         Maintenance::parse(special, text)?;

@@ -253,8 +253,7 @@ impl Session {
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
         let prepared = self.prepare_to_run(text, parameter_types)?;
         if let [one] = &prepared[..] {
-            let one = one.compiled();
-            one.keep_columns();
+            one.compiled().keep_columns();
         }
         Ok(prepared)
     }
@@ -269,7 +268,8 @@ impl Session {
         parameter_types: &[Option<SqlType>],
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
         self.state.begin_statement();
-        let prepared = describing::statements_of(text, parameter_types, &self.rights, &self.state)?;
+        let text = self.without_database(text)?;
+        let prepared = describing::statements_of(&text, parameter_types, &self.rights)?;
         if let [one] = &prepared[..]
             && matches!(self.state.transaction, TransactionState::Failed(_))
             && !one.is_empty()

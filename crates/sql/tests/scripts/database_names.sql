@@ -137,3 +137,56 @@ create table kx (a int)
 
 statement error 42P07
 create table app.kx (a int)
+
+# A schema of the database's name stays in front of its tables: without it, another table's column would be meant.
+statement CREATE SCHEMA
+create schema sardonyx
+
+statement CREATE TABLE
+create table sardonyx.w (a int, b int)
+
+statement CREATE TABLE
+create table public.w (a int, b int)
+
+statement INSERT 0 2
+insert into sardonyx.w values (1, 10), (2, 20)
+
+statement INSERT 0 1
+insert into public.w values (1, 100)
+
+query
+select * from sardonyx.w where not exists (select 1 from public.w where public.w.a = sardonyx.w.a)
+----
+2|20
+
+query
+select sardonyx.w.b, public.w.b from sardonyx.w, public.w where sardonyx.w.a = 1
+----
+10|100
+
+query
+select sardonyx.sardonyx.w.b, sardonyx.w.*, app.k.a from sardonyx.sardonyx.w left join sardonyx.app.k on true where sardonyx.w.a = 2
+----
+20|2|20|NULL
+
+statement CREATE TABLE
+create table sardonyx.sardonyx (a int)
+
+statement COMMENT
+comment on column sardonyx.sardonyx.a is 'x'
+
+statement CREATE SEQUENCE
+create sequence sardonyx.s owned by sardonyx.sardonyx.a
+
+query
+select col_description('sardonyx.sardonyx'::regclass, 1), pg_get_serial_sequence('sardonyx.sardonyx', 'a')
+----
+x|sardonyx.s
+
+statement DO
+do $$ begin delete from sardonyx.w where exists (select 1 from public.w where public.w.a = sardonyx.w.a); end $$
+
+query
+select a from sardonyx.w
+----
+2

@@ -25,6 +25,17 @@ select jsonb_object_field(from_json => '{"a": 1}', field_name => 'a'), json_arra
 ----
 1|2
 
+query
+select jsonb_insert(path => '{a,0}', jsonb_in => '{"a": [1, 2]}', replacement => '3'), jsonb_insert('[1, 2]', '{0}', '3', insert_after => true)
+----
+{"a": [3, 1, 2]}|[1, 3, 2]
+
+query
+select jsonb_array_elements(from_json => '[1, "a"]'), json_array_elements_text(from_json => '["b", 2]')
+----
+1|b
+"a"|2
+
 statement error 42601
 select make_interval(days => 3, 4)
 ----
