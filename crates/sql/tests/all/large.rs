@@ -174,7 +174,7 @@ pub fn content(database: &Arc<Database>) -> Vec<Vec<String>> {
         .map(|text| query(&mut session, text).expect(text))
         .collect();
     // Some statements create these.
-    for table in ["made", "seen"] {
+    for table in ["made", "seen", "copy"] {
         let text = format!("select * from {table} order by 1, 2");
         content.push(query(&mut session, &text).unwrap_or_default());
     }
