@@ -65,7 +65,9 @@ struct Named {
 
 /// True if the database's name is in front of a point somewhere in a text, so that the text has to be looked at.
 fn may_name(text: &str, database: &str) -> bool {
-    let mut before = text.match_indices('.').map(|(at, _)| text[..at].trim_end());
+    let mut before = text
+        .match_indices('.')
+        .map(|(at, _)| text.get(..at).unwrap_or_default().trim_end());
     before.any(|before| {
         let before = before.strip_suffix('"').unwrap_or(before);
         let start = before.len().checked_sub(database.len());
