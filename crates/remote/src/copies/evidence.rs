@@ -239,9 +239,10 @@ impl Evidence {
     fn may_count(&self, state: &SetRecord) -> bool {
         let lacks: Vec<&str> = self
             .lacked_by(state)
-            .map(|answer| &answer.place[..])
+            .map(|answer| answer.place.as_str())
             .collect();
-        let is_lacking = |place: &String| lacks.contains(&&place[..]) || self.lost.contains(place);
+        let is_lacking =
+            |place: &String| lacks.contains(&place.as_str()) || self.lost.contains(place);
         let mut set = state.in_sync().map(|copy| &copy.place);
         let is_lacked = match planted::is(Planted::OneLackIsProof) {
             true => set.any(is_lacking),
