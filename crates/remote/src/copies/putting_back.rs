@@ -7,8 +7,9 @@
 //!
 //! The newest state is written as it was, so another host that knows a later one of its line puts that back in turn. If
 //! states are discarded a new one is written, with the numbers of their processes, so that hosts that know them follow.
-//! What such a host has in its log beyond the kept line is cut off, and kept. A copy that another one of the set knows
-//! better leaves the set, so that it is compared with the log and filled: it may have been restored from a backup.
+//! Such a host cuts off the log that it has beyond the kept line, and keeps it. A copy that knows less of the line than
+//! another one of the set leaves the set, so that it is compared with the log and filled: it may have been restored from
+//! a backup.
 
 use super::evidence::{Evidence, KnownState, Refused, StateName, is_after, name_of};
 use super::keeper::{Keeper, Replaced};
