@@ -65,10 +65,8 @@ struct Named {
 
 /// True if the database's name is in front of a point somewhere in a text, so that the text has to be looked at.
 fn may_name(text: &str, database: &str) -> bool {
-    let mut before = text
-        .match_indices('.')
-        .map(|(at, _)| text.get(..at).unwrap_or_default().trim_end());
-    before.any(|before| {
+    text.match_indices('.').any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default().trim_end();
         let before = before.strip_suffix('"').unwrap_or(before);
         let start = before.len().checked_sub(database.len());
         let name = start.and_then(|start| before.get(start..));

@@ -394,21 +394,6 @@ impl Json {
         }
     }
 
-    /// The part at a step: a name of an object, or a number of an array, from the end if it is negative.
-    pub fn step_mut(&mut self, step: &str) -> Option<&mut Json> {
-        match self {
-            Json::Object(fields) => {
-                let found = fields.iter_mut().find(|(name, _)| name == step);
-                found.map(|(_, value)| value)
-            }
-            Json::Array(items) => {
-                let at = place(items.len(), step.parse().ok()?)?;
-                items.get_mut(at)
-            }
-            _ => None,
-        }
-    }
-
     /// Bytes by which values are compared.
     pub fn key(&self) -> Vec<u8> {
         let mut key = Vec::new();

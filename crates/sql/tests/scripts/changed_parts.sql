@@ -168,3 +168,17 @@ select trim_array(array[1,2], -1)
 
 statement error 2202E
 select trim_array('{}'::int[], 1)
+
+# A step into an array is a number as C reads it.
+query
+select jsonb_insert('[[1]]', '{" 0","	+1"}', '2'), jsonb_set('[1, 2]', '{" -1"}', '3'), '[[1, 2]]'::jsonb #- '{" 0",1}', '[1,2]'::jsonb #> '{" 1"}', '[1,2]'::json #>> '{" +1"}', '[1,2]'::jsonb #> '{"1 "}'
+----
+[[1, 2]]|[1, 3]|[[1]]|2|2|NULL
+
+statement error 22P02
+select jsonb_insert('[1]', '{99999999999}', '2')
+----
+path element at position 1 is not an integer: "99999999999"
+
+statement error 22P02
+select jsonb_set('[1]', '{"0 "}', '2')

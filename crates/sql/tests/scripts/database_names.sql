@@ -155,7 +155,7 @@ statement INSERT 0 1
 insert into public.w values (1, 100)
 
 query
-select * from sardonyx.w where not exists (select 1 from public.w where public.w.a = sardonyx.w.a)
+select sardonyx.w.a, sardonyx.w.b from sardonyx.w left join public.w on public.w.a = sardonyx.w.a where public.w.a is null
 ----
 2|20
 
@@ -184,7 +184,7 @@ select col_description('sardonyx.sardonyx'::regclass, 1), pg_get_serial_sequence
 x|sardonyx.s
 
 statement DO
-do $$ begin delete from sardonyx.w where exists (select 1 from public.w where public.w.a = sardonyx.w.a); end $$
+do $$ begin delete from sardonyx.w using public.w where public.w.a = sardonyx.w.a; end $$
 
 query
 select a from sardonyx.w

@@ -185,7 +185,7 @@ fn without_nulls(json: &str) -> Answer {
             '"' => quoted_length(rest),
             '{' | '[' | '}' | ']' | ',' | ':' => 1,
             ' ' | '\t' | '\n' | '\r' => {
-                rest = &rest[1..];
+                rest = rest.trim_start_matches([' ', '\t', '\n', '\r']);
                 continue;
             }
             _ => rest

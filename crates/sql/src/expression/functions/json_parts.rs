@@ -122,7 +122,7 @@ fn step(text: &str, name: &str) -> Option<String> {
             found.map(|(_, value)| value.get().to_string())
         }
         Level::Array(items) => {
-            let at = place(items.len(), name.parse().ok()?)?;
+            let at = place(items.len(), index(name)?)?;
             items.get(at).map(|item| item.get().to_string())
         }
         Level::Scalar => None,
@@ -282,9 +282,18 @@ fn without_element(a: Arguments<'_>) -> Answer {
     }
 }
 
-/// The number in a step into an array.
+/// The number in a step into an array: PostgreSQL reads it as C does, with blanks before it.
+fn index(step: &str) -> Option<i64> {
+    let digits = step.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
+    digits.parse::<i32>().ok().map(i64::from)
+}
+
+/// The same in a path that is changed.
+///
+/// # Errors
+/// `22P02` for a step that is no number.
 fn number(step: &str, position: usize) -> Result<i64, SqlError> {
-    step.parse().map_err(|_| {
+    index(step).ok_or_else(|| {
         SqlError::new(
             code::INVALID_TEXT,
             format!("path element at position {position} is not an integer: \"{step}\""),
@@ -300,10 +309,18 @@ fn holder<'j>(
     let mut part = json;
     for (at, step) in path.iter().enumerate() {
         let step = given(step, at + 1)?;
-        if let Json::Array(_) = part {
-            number(step, at + 1)?;
-        }
-        match part.step_mut(step) {
+        let found = match part {
+            Json::Array(items) => {
+                let at = place(items.len(), number(step, at + 1)?);
+                at.and_then(|at| items.get_mut(at))
+            }
+            Json::Object(fields) => {
+                let found = fields.iter_mut().find(|(name, _)| name == step);
+                found.map(|(_, value)| value)
+            }
+            _ => None,
+        };
+        match found {
             Some(found) => part = found,
             None => return Ok(None),
         }
