@@ -140,12 +140,13 @@ pub(super) fn put_back_at(
         .all()
         .filter(|state| !is_after(&newest, state))
         .collect();
-    let mut kept = match discarded.is_empty() {
+    let is_in = |place: &&String| newest.in_sync().any(|copy| copy.place == **place);
+    let has_lost_outside = wish.lost.iter().any(|place| !is_in(&place));
+    let mut kept = match discarded.is_empty() && !has_lost_outside {
         true => newest.clone(),
         false => newest.instead_of(&discarded, keeper.author_of(&newest)),
     };
     let excluded = [&wish.lost[..], &evidence.behind(&kept, &newest)].concat();
-    let is_in = |place: &&String| newest.in_sync().any(|copy| copy.place == **place);
     let excluded: Vec<String> = excluded.iter().filter(is_in).cloned().collect();
     for place in &excluded {
         let without = kept.without(place, 0, now());
@@ -155,6 +156,21 @@ pub(super) fn put_back_at(
                  Make a database of the directory of the host that served last, with `sardonyx backup`, for a new set"
             ))
         })?;
+    }
+    // A copy outside of the set may have entries of a line that is discarded, or may have lost what its number records.
+    let outside = kept.copies.iter().map(|copy| copy.place.clone());
+    let outside: Vec<String> = outside.filter(|place| !is_in(&place)).collect();
+    for place in outside {
+        if !discarded.is_empty() || wish.lost.contains(&place) {
+            kept = kept.distrusting(&place);
+        }
+    }
+    let ahead = evidence.ahead(&kept, &newest);
+    if !ahead.is_empty() {
+        return Err(because(format!(
+            "{ahead:?} are not in sync, and know more of the register than the copies that are: those were restored from \
+             backups. Put the register back without a directory, or name the restored copies as lost"
+        )));
     }
     if kept == newest && evidence.there.as_ref() == Some(&newest) {
         return Err(because(format!(
