@@ -376,6 +376,10 @@ impl Plan {
                 (SDX_TYPE_UUID, Value::Uuid(bytes)) => {
                     place.cast::<[u8; 16]>().write_unaligned(*bytes);
                 }
+                (SDX_TYPE_DECIMAL, Value::NonFinite(value)) => {
+                    let what = format!("it is {value}, for which the field has no number");
+                    return Err(self.unfit(field, &what));
+                }
                 _ => return Err(self.unfit(field, "it is of another type than the field")),
             }
         }

@@ -70,6 +70,10 @@ impl Buffers {
                 data.extend_from_slice(&value.to_le_bytes());
             }
             (ValueRef::U128(value), _) => data.extend_from_slice(&value.to_le_bytes()),
+            // The units that stand for it, which Python tells from numbers.
+            (ValueRef::NonFinite(value), _) => {
+                data.extend_from_slice(&value.units().to_le_bytes());
+            }
             (ValueRef::Int(value) | ValueRef::Decimal(value, _), kind) => {
                 data.extend_from_slice(&value.to_le_bytes()[..kind.bytes()]);
             }

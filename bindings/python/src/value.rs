@@ -14,7 +14,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{
     PyBool, PyBytes, PyDate, PyDateTime, PyDelta, PyFloat, PyInt, PyString, PyTime, PyTzInfo,
 };
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::{NonFinite, Value, ValueRef};
 
 /// A value as a Python object.
 pub fn to_python<'py>(py: Python<'py>, value: ValueRef<'_>) -> PyResult<Bound<'py, PyAny>> {
@@ -37,6 +37,11 @@ pub fn to_python<'py>(py: Python<'py>, value: ValueRef<'_>) -> PyResult<Bound<'p
             let digits = digits.bytes().map(|digit| digit - b'0');
             let digits = pyo3::types::PyTuple::new(py, digits)?;
             class.call1(((u8::from(units < 0), digits, -i32::from(scale)),))?
+        }
+        ValueRef::NonFinite(value) => {
+            static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+            let class = imported(py, &CLASS, "decimal", "Decimal")?;
+            class.call1((value.name(),))?
         }
         ValueRef::Date(days) => {
             let date = PyDate::new(py, 1970, 1, 1)?;
@@ -162,7 +167,18 @@ fn timestamp(moment: &Bound<'_, PyDateTime>) -> PyResult<i64> {
 fn decimal(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let refused =
         || PyValueError::new_err(format!("{object} is not a decimal of at most 38 digits"));
+    let is_true = |name| object.call_method0(name)?.extract::<bool>();
+    if is_true("is_qnan")? {
+        return Ok(Value::NonFinite(NonFinite::NaN));
+    }
     let tuple = object.call_method0("as_tuple")?;
+    if is_true("is_infinite")? {
+        let is_negative = tuple.getattr("sign")?.extract::<u8>()? == 1;
+        return Ok(Value::NonFinite(match is_negative {
+            true => NonFinite::NegativeInfinity,
+            false => NonFinite::Infinity,
+        }));
+    }
     let exponent = tuple.getattr("exponent")?;
     let exponent: i32 = exponent.extract().map_err(|_| refused())?;
     let digits: Vec<u8> = tuple.getattr("digits")?.extract()?;

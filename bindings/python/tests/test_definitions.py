@@ -222,6 +222,23 @@ def test_columns_that_numpy_has_no_type_for_are_objects(tmp_path):
             assert len(snapshot.numpy("empty")["code"]) == 0
 
 
+def test_decimals_that_are_no_numbers(tmp_path):
+    with sardonyx.open(tmp_path / "types.sdx") as db:
+        db.create_table("t", {"id": "i64", "d": "decimal(2)"}, key="id", ordered=True)
+        texts = ["NaN", "Infinity", "-Infinity", "1.50"]
+        rows = [{"id": number, "d": decimal.Decimal(text)} for number, text in enumerate(texts)]
+        with db.transaction() as tx:
+            tx["t"].insert_many(rows)
+        with db.transaction() as tx:
+            assert [str(tx["t"][number]["d"]) for number in range(4)] == texts
+        with db.snapshot() as snapshot:
+            found = snapshot["t"].index("primary").range().numpy()["d"]
+            assert [str(value) for value in found] == texts
+        with pytest.raises(sardonyx.Refused):
+            with db.transaction() as tx:
+                tx["t"].insert(id=9, d=decimal.Decimal(2**127 - 1) / 100)
+
+
 def test_a_float_for_an_integer_says_that_it_is_one(shop):
     for number in (1.0, numpy.float64(1.0), float("nan")):
         with pytest.raises(sardonyx.Refused, match=r'column "n".*i64, and the float (1\.0|NaN) is not'):

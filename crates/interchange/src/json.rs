@@ -347,7 +347,11 @@ pub fn value_to_json(value: ValueRef<'_>) -> Json {
 pub(crate) fn write_json(sink: &mut impl Write, value: ValueRef<'_>) -> io::Result<()> {
     match value {
         ValueRef::Text(text) => Ok(serde_json::to_writer(sink, text)?),
-        ValueRef::Decimal(..) | ValueRef::Date(_) | ValueRef::Time(_) | ValueRef::Timestamp(_) => {
+        ValueRef::Decimal(..)
+        | ValueRef::NonFinite(_)
+        | ValueRef::Date(_)
+        | ValueRef::Time(_)
+        | ValueRef::Timestamp(_) => {
             write!(sink, "\"{value}\"")
         }
         other => Ok(serde_json::to_writer(sink, &value_to_json(other))?),

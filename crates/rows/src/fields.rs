@@ -298,12 +298,13 @@ impl<const SCALE: u8> StoredField for Decimal<SCALE> {
     type Key<'k> = Self;
 
     fn to_value(&self) -> ValueRef<'_> {
-        ValueRef::Decimal(self.units(), SCALE)
+        ValueRef::decimal(self.units(), SCALE)
     }
 
     fn from_value(value: ValueRef<'_>) -> Option<Self> {
         match value {
             ValueRef::Decimal(units, scale) if scale == SCALE => Some(Self::from_units(units)),
+            ValueRef::NonFinite(value) => Some(Self::from_units(value.units())),
             _ => None,
         }
     }

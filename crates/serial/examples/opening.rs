@@ -5,9 +5,12 @@
 //!
 //! `cargo run --release -p sardonyx-serial --example opening DIRECTORY fill [rows]` makes the database; `open [rounds]` opens
 //! and closes it; `crash` changes some rows and kills the process, so that the next `open` recovers from a crash.
+//! `memory [rows]` fills a new database, whose checkpoints are taken from snapshots, and prints the use of memory: after
+//! that, and after constant changes beside four checkpoints.
 
 use sardonyx_rows::schema::{Schema, Type, Value};
 use sardonyx_serial::{Durability, Kernel, SerialError, Shape};
+use sardonyx_storage::checkpoint::Checkpoints;
 use sardonyx_storage::disk::RealDisk;
 use sardonyx_storage::engine::{Engine, StorageOptions};
 use sardonyx_storage::recovery::RecoveryReport;
@@ -16,6 +19,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 type Error = Box<dyn std::error::Error>;
+
+/// Bytes of a row: eight columns of 8 bytes, of which the text has a reference of 16 and 20 bytes outside.
+const ROW_BYTES: u64 = 7 * 8 + 16 + 20;
 
 /// Rows of a transaction.
 const AT_ONCE: u64 = 1000;
@@ -32,19 +38,102 @@ fn processor_time() -> f64 {
     ticks.sum::<f64>() / 100.0
 }
 
+/// A number of bytes that the system reports of this process.
+fn reported(name: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with(name));
+    let number = line.and_then(|line| line.split_whitespace().nth(1));
+    number.and_then(|kb| kb.parse::<u64>().ok()).unwrap_or(0) << 10
+}
+
 /// The most memory that the process had, in MB.
 fn memory_most() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("VmHWM"));
-    let number = line.and_then(|line| line.split_whitespace().nth(1));
-    number.and_then(|kb| kb.parse::<u64>().ok()).unwrap_or(0) / 1000
+    reported("VmHWM") / 1_000_000
+}
+
+/// Prints the use of memory. `rows` have the bytes of their columns.
+fn print_memory(db: &Kernel, title: &str, rows: u64) -> Result<(), Error> {
+    let row_bytes = rows * ROW_BYTES;
+    let line = |name: &str, bytes: u64| {
+        let part = bytes as f64 / row_bytes as f64;
+        println!("  {name:<34} {:>9.1} MB  {part:>5.2}", bytes as f64 / 1e6);
+    };
+    let (pages, indexes) = db.try_read(|space| (space.touched_bytes(), space.index_memory()))?;
+    let (anonymous, files) = (reported("RssAnon"), reported("RssFile"));
+    let (copy, log) = (
+        db.engine().checkpoint().copy_bytes(),
+        db.engine().commit().pool().bytes(),
+    );
+    println!("{title}; the last column is per byte of rows:");
+    line("rows", row_bytes);
+    line(
+        "page headers and free places",
+        pages.saturating_sub(row_bytes),
+    );
+    line("hash indexes", indexes.hashed);
+    line("ordered indexes", indexes.ordered);
+    line("free blocks of indexes", indexes.free);
+    line("second copy", copy);
+    line("buffers of the log, at most", log);
+    let known = pages + indexes.hashed + indexes.ordered + indexes.free + copy + log;
+    line(
+        "the rest of anonymous memory",
+        anonymous.saturating_sub(known),
+    );
+    line("resident: anonymous", anonymous);
+    line("resident: the program and files", files);
+    line("resident: most so far", reported("VmHWM"));
+    Ok(())
+}
+
+/// Fills a new database, and changes its rows for four checkpoints.
+fn measure_memory(directory: &str, rows: u64) -> Result<(), Error> {
+    let options = StorageOptions {
+        checkpoints: Checkpoints::FromSnapshots,
+        log_bytes_max: 512 << 20,
+        checkpoint_interval_bytes: Some(32 << 20),
+        ..StorageOptions::default()
+    };
+    let (db, ..) = open_with(directory, options)?;
+    fill(&db, rows)?;
+    db.checkpoint()?;
+    print_memory(&db, "After the load and a checkpoint", rows)?;
+    let before = db.engine().checkpoint().totals().checkpoints;
+    let (mut number, mut anonymous) = (0u64, 0);
+    while db.engine().checkpoint().totals().checkpoints < before + 4 {
+        run(&db, |tx| {
+            let mut orders = tx.rows("orders")?;
+            (0..100).try_for_each(|_| {
+                number += 1;
+                let id = Value::from(scattered(number) % rows);
+                let at = Value::from((scattered(!number) >> 8) as i64);
+                orders.update(&[id], &[("at", at)]).map(drop)
+            })
+        })?;
+        if number.is_multiple_of(100_000) {
+            anonymous = anonymous.max(reported("RssAnon"));
+        }
+    }
+    print_memory(&db, "After changes beside four checkpoints", rows)?;
+    println!(
+        "changed {number} indexed columns; anonymous memory meanwhile at most {} MB",
+        anonymous / 1_000_000
+    );
+    db.close()?;
+    Ok(())
 }
 
 /// Opens the database, as `sardonyx::Tables` does.
 fn open(directory: &str) -> Result<(Kernel, RecoveryReport, RebuildReport), Error> {
-    let options = StorageOptions::default();
+    open_with(directory, StorageOptions::default())
+}
+
+fn open_with(
+    directory: &str,
+    options: StorageOptions,
+) -> Result<(Kernel, RecoveryReport, RebuildReport), Error> {
     let workers = options.workers;
-    let opened = Engine::open(Arc::new(RealDisk::open(directory)?), options)?;
+    let opened = Engine::open_to_freeze(Arc::new(RealDisk::open(directory)?), options)?;
     let stored = opened.closed.and_then(|closed| {
         let rows_max = TableSpace::rows_max(&opened.store);
         StoredIndexes::take(&**opened.engine.disk(), closed, rows_max, None, workers)
@@ -131,6 +220,9 @@ fn main() -> Result<(), Error> {
         "open" => number.unwrap_or(1),
         _ => 1,
     };
+    if mode == "memory" {
+        return measure_memory(&directory, number.unwrap_or(1_000_000));
+    }
     for _ in 0..rounds {
         let (started, before) = (Instant::now(), processor_time());
         let (db, recovery, rebuild) = open(&directory)?;

@@ -60,7 +60,6 @@ pub mod scram;
 mod server;
 pub mod slow_statements;
 pub mod spans;
-mod spare;
 pub mod state;
 mod stream;
 mod tls;

@@ -6,19 +6,15 @@
 //! commit group when nothing is left to read, and answers. On [`PROCESSORS_MIN`] processors and more, the threads of
 //! the one runtime serve all clients, since parsing and sockets can use the other processors.
 //!
-//! Invariants: a thread that waits for the stage, or runs what takes long, leaves its place to another one, as in the common
-//! runtime. While a write of the log hangs, after quick ones, a [`Spare`] worker serves the Redis clients. They get the
-//! answers that depend on nothing that is being written. Groups behind a slow write, and full ones, are left to the logging
-//! threads. A panic at a rest ends no thread.
+//! Invariant: a thread that waits for the stage, or runs what takes long, leaves its place to another one, as in the common
+//! runtime. A write of the log that hangs, after quick ones, stops the Redis clients until it ends, as it stops a Redis with
+//! `appendfsync always`. Groups behind a slow write, and full ones, are left to the logging threads.
 
 use crate::metrics::Protocol;
-use crate::spare::Spare;
 use sardonyx::low_level::Gathering;
-use sardonyx_base::user_code::message_of;
 use sardonyx_base::waiting;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -26,52 +22,13 @@ use tokio::runtime::{Builder, Handle, Runtime};
 const PROCESSORS_MIN: usize = 4;
 /// While one thread runs a statement, others serve.
 const WORKERS_MIN: usize = 2;
-/// The one that serves Redis clients, and the spare one.
-const REDIS_WORKERS: usize = 2;
 
 /// The runtimes of a server.
 #[derive(Debug)]
 pub struct Runtimes {
     common: Runtime,
     /// One thread for Redis clients.
-    redis: Option<RedisThreads>,
-}
-
-/// The threads of Redis clients: one that serves, and one that sleeps.
-#[derive(Debug)]
-struct RedisThreads {
-    /// Before the runtime: that ends when its sleeper is awake.
-    sleeper: Sleeper,
-    runtime: Runtime,
-}
-
-/// Wakes the spare worker when it is dropped.
-#[derive(Debug)]
-struct Sleeper(Arc<Spare>);
-
-impl Drop for Sleeper {
-    fn drop(&mut self) {
-        self.0.end();
-    }
-}
-
-impl RedisThreads {
-    /// Starts them. `rest` is called when a worker has nothing to do: with true if it may write, and so take long.
-    fn start(rest: impl Fn(bool) + Send + Sync + 'static) -> io::Result<RedisThreads> {
-        let spare = Arc::new(Spare::default());
-        let threads: Arc<OnceLock<Handle>> = Arc::default();
-        let runtime = runtime("sardonyx-redis", REDIS_WORKERS, {
-            let (spare, threads) = (spare.clone(), threads.clone());
-            move || match spare.is_awake() {
-                true => rest(false),
-                false => spare.write(threads.get(), || rest(true)),
-            }
-        })?;
-        let _ = threads.set(runtime.handle().clone());
-        spare.start(runtime.handle())?;
-        let sleeper = Sleeper(spare);
-        Ok(RedisThreads { sleeper, runtime })
-    }
+    redis: Option<Runtime>,
 }
 
 impl Runtimes {
@@ -85,20 +42,20 @@ impl Runtimes {
         gathering: Option<&Arc<Gathering>>,
     ) -> io::Result<Runtimes> {
         let is_alone = has_redis && processors < PROCESSORS_MIN;
-        let gathering = gathering.map_or_else(Weak::new, Arc::downgrade);
         let common = runtime("sardonyx-server", processors.max(WORKERS_MIN), {
-            let gathering = gathering.clone();
+            let gathering = gathering.map(Arc::downgrade);
             move || {
-                if let Some(gathering) = gathering.upgrade() {
+                if let Some(gathering) = gathering.as_ref().and_then(std::sync::Weak::upgrade) {
                     gathering.rest();
                 }
             }
         })?;
         let redis = is_alone.then(|| {
-            RedisThreads::start(move |may_write| match (gathering.upgrade(), may_write) {
-                (Some(gathering), true) => gathering.rest_writing(),
-                (Some(gathering), false) => gathering.rest(),
-                (None, _) => {}
+            let gathering = gathering.map(Arc::downgrade);
+            runtime("sardonyx-redis", 1, move || {
+                if let Some(gathering) = gathering.as_ref().and_then(std::sync::Weak::upgrade) {
+                    gathering.rest_writing();
+                }
             })
         });
         Ok(Runtimes {
@@ -110,7 +67,7 @@ impl Runtimes {
     /// The threads of clients of a protocol.
     pub fn of(&self, protocol: Protocol) -> &Handle {
         match (protocol, &self.redis) {
-            (Protocol::Redis, Some(redis)) => redis.runtime.handle(),
+            (Protocol::Redis, Some(redis)) => redis.handle(),
             _ => self.common.handle(),
         }
     }
@@ -122,19 +79,10 @@ impl Runtimes {
 
     /// Ends all threads, and waits for them up to a time.
     pub fn shut_down(self, left: impl Fn() -> Duration) {
-        if let Some(RedisThreads { sleeper, runtime }) = self.redis {
-            drop(sleeper);
-            runtime.shutdown_timeout(left());
+        if let Some(redis) = self.redis {
+            redis.shutdown_timeout(left());
         }
         self.common.shutdown_timeout(left());
-    }
-}
-
-/// Runs the work of a thread that rests. A panic is logged, and ends no thread: clients may have no other.
-fn resting(rests: impl Fn()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(rests)) {
-        let cause = message_of(payload);
-        tracing::error!(%cause, "a panic while a thread of the server rested; the logging threads write its group");
     }
 }
 
@@ -147,7 +95,7 @@ fn runtime(
     Builder::new_multi_thread()
         .enable_all()
         .thread_name(name)
-        .on_thread_park(move || resting(&rests))
+        .on_thread_park(rests)
         // A task that waits for the serial stage, or holds it for long, leaves its thread's place to another one.
         .on_thread_start(|| waiting::set_step_aside(|work| tokio::task::block_in_place(work)))
         .worker_threads(workers)
@@ -157,8 +105,6 @@ fn runtime(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::sync::mpsc::channel;
 
     /// The name of the threads of a protocol's clients.
@@ -180,60 +126,10 @@ mod tests {
             let [redis, postgres] =
                 [Protocol::Redis, Protocol::Postgres].map(|protocol| name_of(&runtimes, protocol));
             assert_eq!(redis != postgres, is_alone, "{processors}");
+            let workers = runtimes.of(Protocol::Redis).metrics().num_workers();
+            assert_eq!(workers == 1, is_alone, "{processors}");
             runtimes.shut_down(|| Duration::from_secs(60));
         }
-    }
-
-    /// Runs a task on threads, and waits until it has ended.
-    fn run_in(threads: &Handle) {
-        let (ended, ends) = channel();
-        threads.spawn(async move { ended.send(()) });
-        let waited = ends.recv_timeout(Duration::from_secs(60));
-        assert_eq!(waited, Ok(()), "a worker serves");
-    }
-
-    #[test]
-    fn a_write_that_hangs_at_a_rest_leaves_the_clients_to_the_spare_worker() {
-        let (begun, begins) = channel();
-        let (release, held) = channel::<()>();
-        let (begun, held) = (Mutex::new(begun), Mutex::new(held));
-        let hang = Arc::new(AtomicBool::new(false));
-        let threads = RedisThreads::start({
-            let hang = hang.clone();
-            move |may_write| {
-                if may_write && hang.swap(false, Ordering::SeqCst) {
-                    let _ = begun.lock().unwrap().send(());
-                    let _ = held.lock().unwrap().recv();
-                }
-            }
-        });
-        let threads = threads.expect("threads");
-        // Dropped first, or a failed test would wait for the write.
-        let release = release;
-        let spare = threads.sleeper.0.clone();
-        // Again after a write has ended: one of the workers sleeps then.
-        for _ in 0..2 {
-            hang.store(true, Ordering::SeqCst);
-            run_in(threads.runtime.handle());
-            begins.recv_timeout(Duration::from_secs(60)).unwrap();
-            (0..3).for_each(|_| run_in(threads.runtime.handle()));
-            assert!(spare.is_awake());
-            release.send(()).unwrap();
-            while spare.is_awake() {
-                std::thread::yield_now();
-            }
-        }
-        run_in(threads.runtime.handle());
-    }
-
-    #[test]
-    fn a_panic_at_a_rest_ends_no_thread() {
-        let rests = AtomicUsize::new(0);
-        let threads = RedisThreads::start(move |_| {
-            assert!(rests.fetch_add(1, Ordering::SeqCst) >= 5, "at a rest");
-        });
-        let threads = threads.expect("threads");
-        (0..10).for_each(|_| run_in(threads.runtime.handle()));
     }
 
     #[test]

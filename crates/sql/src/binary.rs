@@ -57,6 +57,7 @@ pub fn encode_binary(
         (SqlType::Float8, ValueRef::Float(value)) => out.extend(value.to_be_bytes()),
         (SqlType::Numeric, ValueRef::Decimal(units, scale)) => numerics::write(units, scale, out),
         (SqlType::Numeric, ValueRef::Int(value)) => numerics::write(value, 0, out),
+        (SqlType::Numeric, ValueRef::NonFinite(value)) => numerics::write_non_finite(value, out),
         (SqlType::Bytea, ValueRef::Bytes(bytes)) => out.extend(bytes),
         (SqlType::Date, ValueRef::Date(days)) => {
             let days = match is_infinite(*value) {

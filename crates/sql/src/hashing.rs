@@ -59,6 +59,7 @@ pub(crate) fn hash_of(value: ValueRef<'_>) -> u64 {
             (units, scale) => float(units as f64 / 10_f64.powi(scale.into())),
         },
         ValueRef::Float(value) => float(value),
+        ValueRef::NonFinite(value) => float(value.to_float()),
         ValueRef::U128(value) => match i128::try_from(value) {
             Ok(value) => whole(value),
             Err(_) => mixed(4, (value as f64).to_bits()),
@@ -163,6 +164,7 @@ impl HashTable {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use sardonyx::schema::NonFinite;
     use sardonyx_rows::condition::compare;
     use std::collections::HashMap;
 
@@ -176,6 +178,11 @@ mod tests {
             (-400..400_i32).prop_map(|quarters| ValueRef::Float(f64::from(quarters) / 4.0)),
             (-40..40_i32).prop_map(|tenths| ValueRef::Float(f64::from(tenths) / 10.0)),
             Just(ValueRef::Float(f64::NAN)),
+            Just(ValueRef::Float(f64::INFINITY)),
+            Just(ValueRef::Float(f64::NEG_INFINITY)),
+            Just(ValueRef::NonFinite(NonFinite::NaN)),
+            Just(ValueRef::NonFinite(NonFinite::Infinity)),
+            Just(ValueRef::NonFinite(NonFinite::NegativeInfinity)),
             Just(ValueRef::Float(-f64::NAN)),
             Just(ValueRef::Float(-0.0)),
         ]

@@ -18,7 +18,7 @@ use crate::values::search::{Query, Vector};
 use crate::values::zones::{SessionZone, distance};
 use crate::values::{networks, ranges};
 use floats::encode_float;
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::{NonFinite, Value, ValueRef};
 use std::fmt::Write;
 
 /// Reads a value of a type from PostgreSQL's text format.
@@ -72,12 +72,15 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
                 Err(_) => Err(wrong()),
             }
         }
-        SqlType::Numeric => decode_numeric(trimmed).ok_or_else(wrong)?.map_err(|()| {
-            SqlError::new(
-                code::OUT_OF_RANGE,
-                format!("the number \"{text}\" has more than 38 digits"),
-            )
-        }),
+        SqlType::Numeric => match NonFinite::parse(trimmed) {
+            Some(value) => Ok(Value::NonFinite(value)),
+            None => decode_numeric(trimmed).ok_or_else(wrong)?.map_err(|()| {
+                SqlError::new(
+                    code::OUT_OF_RANGE,
+                    format!("the number \"{text}\" has more than 38 digits"),
+                )
+            }),
+        },
         SqlType::Jsonb => Json::read(text).and_then(|json| json.value()),
         SqlType::Json => crate::values::json::check(text).and_then(|()| stored_text(text)),
         // A text without zeros.
@@ -145,6 +148,15 @@ fn decode_bool(text: &str) -> Option<bool> {
 
 /// Digits with a point, and perhaps an exponent; an inner error if there are too many.
 pub(crate) fn decode_numeric(text: &str) -> Option<Result<Value, ()>> {
+    decode_number(text).map(|read| {
+        read.and_then(|value| match value {
+            Value::Decimal(units, _) if NonFinite::of_units(units).is_some() => Err(()),
+            other => Ok(other),
+        })
+    })
+}
+
+fn decode_number(text: &str) -> Option<Result<Value, ()>> {
     let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else {
         return decode_digits(text);
     };

@@ -458,7 +458,9 @@ impl SqlType {
         match value {
             Value::Bool(_) => SqlType::Bool,
             Value::Int(value) if i64::try_from(*value).is_ok() => SqlType::Int8,
-            Value::Int(_) | Value::U128(_) | Value::Decimal(..) => SqlType::Numeric,
+            Value::Int(_) | Value::U128(_) | Value::Decimal(..) | Value::NonFinite(_) => {
+                SqlType::Numeric
+            }
             Value::Float(_) => SqlType::Float8,
             Value::Bytes(_) => SqlType::Bytea,
             Value::Date(_) => SqlType::Date,

@@ -216,6 +216,12 @@ impl HashIndex {
         self.len == 0
     }
 
+    /// Bytes of its places, in the index store.
+    pub fn places_bytes(&self) -> u64 {
+        let places = self.shards.places.iter().filter(|places| places.at > 0);
+        places.map(|places| (places.mask as u64 + 1) * 8).sum()
+    }
+
     /// Bytes of memory that it takes, besides its places in the store.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.shards.directory)

@@ -78,6 +78,6 @@ pub use row::Row;
 pub use rows::{SnapshotScan, ViewScan};
 pub use schemas::{SchemaPiece, definition_of_schemas, read_schemas, schema_pieces};
 pub use snapshot::SpaceSnapshot;
-pub use space::{Prefetch, TableSpace, View};
+pub use space::{IndexMemory, Prefetch, TableSpace, View};
 pub use stored::StoredIndexes;
 pub use transaction::{Beside, IndexBeside, IndexChanges, Marked, Redefined, Transaction, Walk};

@@ -11,7 +11,8 @@
 //! Invariants: leaves are linked in order in both directions. Every child but a node's first has the first entry below
 //! it beside it, so every entry that is compared is of an existing row. Only the root may have no entries; then the
 //! tree has no nodes. A node that becomes empty is freed. One that is less than a quarter full is joined with a
-//! neighbour if both then fill three quarters at most.
+//! neighbour if both then fill three quarters at most. A full leaf is split only if it cannot share its entries with a
+//! neighbour ([`sharing`]), so leaves of random keys are four fifths full.
 //!
 //! It is a relative of [`sardonyx_storage::tree`], not the same mechanism. That one is durable, and its nodes are
 //! pages with keys and values of any length in them. It is shared by locks on pages and keys, and every split has an
@@ -29,6 +30,7 @@ mod node;
 mod reading;
 mod removal;
 mod search;
+mod sharing;
 
 pub(crate) use bulk::build;
 pub(crate) use cursor::{Cursor, Place};
@@ -365,10 +367,13 @@ impl Tree {
         entry: Entry,
         key: &[u8],
     ) -> Result<(), StoreError> {
-        let new = store.allocate(LEAF_BYTES)?;
-        self.bytes += LEAF_BYTES as u64;
         // Entries in ascending order fill the leaves.
         let is_appended = left.next().0 == 0 && path.at == LEAF_ENTRIES;
+        if !is_appended && sharing::share(store, keys, path, &left, entry) {
+            return Ok(());
+        }
+        let new = store.allocate(LEAF_BYTES)?;
+        self.bytes += LEAF_BYTES as u64;
         let mut right = match is_appended {
             true => {
                 left.fit(keys);

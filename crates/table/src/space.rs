@@ -235,6 +235,24 @@ impl TableSpace {
             + self.indexes.bytes_used() as usize
     }
 
+    /// Bytes of the pages that are in memory: others of an extent were never touched.
+    pub fn touched_bytes(&self) -> u64 {
+        let runs = self.store.touched();
+        runs.iter().map(|run| run.end - run.start).sum::<u64>() * PAGE_SIZE as u64
+    }
+
+    /// The memory of all indexes, by use.
+    pub fn index_memory(&self) -> IndexMemory {
+        let tables = self.tables.iter().flatten();
+        let hashed: u64 = tables.map(|table| table.index.places_bytes()).sum();
+        let used = self.indexes.bytes_used();
+        IndexMemory {
+            hashed,
+            ordered: used.saturating_sub(hashed),
+            free: (self.indexes.bytes().len() as u64).saturating_sub(used),
+        }
+    }
+
     /// The schema of the table with this number; `None` if it is no table. If none is stored, it is made of the
     /// catalogue's entry, which has the key only.
     pub fn schema(&self, number: u16) -> Option<&Arc<Schema>> {
@@ -502,6 +520,17 @@ impl TableSpace {
     pub fn view(&self) -> View<'_> {
         View { space: self }
     }
+}
+
+/// The memory of indexes, in bytes. Together they are the pages of indexes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IndexMemory {
+    /// Places of hash indexes, also of empty ones.
+    pub hashed: u64,
+    /// Nodes of ordered indexes, and changes that an index keeps while it is made.
+    pub ordered: u64,
+    /// Free blocks.
+    pub free: u64,
 }
 
 /// A consistent state, to read.

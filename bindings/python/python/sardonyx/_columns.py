@@ -31,9 +31,30 @@ def _integer(piece, kind):
     return int.from_bytes(piece, "little", signed=kind[0] != "u")
 
 
+# The units that stand for a decimal that is no number.
+_NON_FINITE = {2**127 - 1: "NaN", 2**127 - 2: "Infinity", -(2**127): "-Infinity"}
+
+
+def _decimal(piece, kind):
+    units = _integer(piece, kind)
+    return decimal.Decimal(_NON_FINITE.get(units) or f"{units}E-{_scale(kind)}")
+
+
+def _check_finite(name, data):
+    """Arrow's decimals are numbers."""
+    halves = numpy.frombuffer(data, "<u8").reshape(-1, 2)
+    low, high = halves[:, 0], halves[:, 1]
+    above = (high == 2**63 - 1) & (low >= 2**64 - 2)
+    below = (high == 2**63) & (low == 0)
+    if (above | below).any():
+        raise ValueError(
+            f"column {name!r} has NaN or an infinity, which Arrow's decimals do not have: use to_numpy, or condition it away"
+        )
+
+
 # Types that NumPy does not have: columns of objects.
 _OBJECTS = {
-    "decimal": lambda piece, kind: decimal.Decimal(f"{_integer(piece, kind)}E-{_scale(kind)}"),
+    "decimal": _decimal,
     "uuid": lambda piece, _: uuid.UUID(bytes=piece),
     "i128": _integer,
     "u128": _integer,
@@ -106,6 +127,7 @@ def to_arrow(parts):
     for name, kind, count, data, offsets, validity in parts:
         if kind.startswith("decimal"):
             of = pyarrow.decimal128(38, _scale(kind))
+            _check_finite(name, data)
         else:
             of = types.get(kind) or pyarrow.binary(len(data) // count if count else 16)
         if kind == "bool":

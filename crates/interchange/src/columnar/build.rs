@@ -36,6 +36,8 @@ pub(super) enum ColumnBuilder {
 
 /// The reason that a file cannot have a value.
 const DIGITS_TOO_MANY: &str = "a decimal of more than 38 digits: Arrow's have no more";
+const NOT_A_NUMBER: &str =
+    "a decimal that is NaN or infinite: Arrow's are numbers; CSV and JSON have it";
 const NOT_ITS_TYPE: &str = "the value is not of the column's type";
 
 impl ColumnBuilder {
@@ -101,6 +103,7 @@ impl ColumnBuilder {
                 }
                 builder.append_value(units);
             }
+            (Decimal(_), ValueRef::NonFinite(_)) => return Err(NOT_A_NUMBER),
             (Text(builder), ValueRef::Text(text)) => builder.append_value(text),
             (Bytes(builder), ValueRef::Bytes(bytes)) => builder.append_value(bytes),
             (Fixed(builder), ValueRef::Bytes(bytes)) => {

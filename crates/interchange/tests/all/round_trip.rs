@@ -3,7 +3,7 @@
 use crate::reading::read;
 use proptest::prelude::*;
 use sardonyx_interchange::{Batch, Format, InterchangeError, Place, Reader, Source, Writer, infer};
-use sardonyx_rows::schema::{Schema, Type, Value};
+use sardonyx_rows::schema::{NonFinite, Schema, Type, Value};
 
 const FORMATS: [Format; 6] = [
     Format::Csv,
@@ -308,6 +308,40 @@ fn a_malformed_line_costs_one_row() {
         "{}",
         told[1]
     );
+}
+
+#[test]
+fn decimals_that_are_no_numbers_are_texts_and_refused_by_arrow() {
+    let schema = Schema::new()
+        .column("id", Type::I64)
+        .column("d", Type::Decimal { scale: 3 })
+        .primary_key(["id"])
+        .build()
+        .expect("a schema");
+    let all = [
+        NonFinite::NaN,
+        NonFinite::Infinity,
+        NonFinite::NegativeInfinity,
+    ];
+    let rows: Vec<Vec<Value>> = (1..)
+        .zip(all)
+        .map(|(id, value)| vec![Value::Int(id), Value::NonFinite(value)])
+        .collect();
+    for format in [Format::Csv, Format::JsonLines] {
+        let file = written(format, &schema, &rows);
+        let (found, told) = read(format, &schema, &file).expect("readable");
+        let found: Vec<Vec<Value>> = found
+            .into_iter()
+            .map(|row| row.into_iter().map(|(_, value)| value).collect())
+            .collect();
+        assert_eq!((found, told.len()), (rows.clone(), 0), "{format:?}");
+    }
+    for format in [Format::Parquet, Format::Arrow] {
+        let mut writer = Writer::new(format, Vec::new(), &schema, &[0, 1]).expect("a header");
+        let refused = writer.row(|column| rows[0][column].as_ref());
+        let refused = refused.expect_err("no number").to_string();
+        assert!(refused.contains("NaN or infinite"), "{refused}");
+    }
 }
 
 #[test]

@@ -127,7 +127,8 @@ impl Copies {
 
     /// Tells the copies in the set of this state, unless they know it.
     pub(super) fn tell(&self, tenure: &mut Tenure, view: &Arc<View>) -> Result<(), Broken> {
-        let is_told = |told: &Arc<View>| told.record.generation == view.record.generation;
+        // A restored keeper can have another state of the same generation.
+        let is_told = |told: &Arc<View>| told.record == view.record;
         if tenure.told.as_ref().is_some_and(is_told) || planted::is(Planted::NotTold) {
             return Ok(());
         }

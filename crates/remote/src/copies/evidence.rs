@@ -239,9 +239,15 @@ impl Evidence {
     fn may_count(&self, state: &SetRecord) -> bool {
         let lacks: Vec<&str> = self
             .lacked_by(state)
-            .map(|answer| &answer.place[..])
+            .map(|answer| answer.place.as_str())
             .collect();
-        let is_lacking = |place: &String| lacks.contains(&&place[..]) || self.lost.contains(place);
+        let knows = |place: &String| {
+            let mut answers = self.answers.iter().filter(|answer| answer.place == *place);
+            answers.any(|answer| answer.knows.iter().any(|known| is_after(known, state)))
+        };
+        // A copy that was restored to a moment after this state may be the last one with its entries.
+        let is_lost = |place: &String| self.lost.contains(place) && !knows(place);
+        let is_lacking = |place: &String| lacks.contains(&place.as_str()) || is_lost(place);
         let mut set = state.in_sync().map(|copy| &copy.place);
         let is_lacked = match planted::is(Planted::OneLackIsProof) {
             true => set.any(is_lacking),
@@ -329,14 +335,31 @@ impl Evidence {
         lines.collect()
     }
 
+    /// The generation of the newest state that a copy knows of the line which ends with this one; 0: none.
+    fn knows(&self, place: &str, tip: &SetRecord) -> u64 {
+        let answer = self.answers.iter().find(|answer| answer.place == place);
+        let before = answer.and_then(|answer| answer.newest_before(tip));
+        before.map_or(0, |state| state.generation)
+    }
+
+    /// The copies outside of the set of a state that know the line better than each copy of the set. A copy that leaves the
+    /// set does not get to know the state without it, so those of the set were restored from backups.
+    pub fn ahead(&self, kept: &SetRecord, tip: &SetRecord) -> Vec<String> {
+        let most = kept.in_sync().map(|copy| self.knows(&copy.place, tip));
+        let most = most.max().unwrap_or(0);
+        let is_in = |place: &str| kept.in_sync().any(|copy| copy.place == place);
+        let outside = self.answers.iter().map(|answer| &answer.place);
+        outside
+            .filter(|place| !is_in(place) && !self.lost.contains(place))
+            .filter(|place| self.knows(place, tip) > most)
+            .cloned()
+            .collect()
+    }
+
     /// The copies in the set of a state that others of the set know better than they do: they were restored from a backup,
     /// or were not told, and have nothing that the others lack.
     pub fn behind(&self, kept: &SetRecord, tip: &SetRecord) -> Vec<String> {
-        let knows = |place: &str| {
-            let answer = self.answers.iter().find(|answer| answer.place == place);
-            let before = answer.and_then(|answer| answer.newest_before(tip));
-            before.map_or(0, |state| state.generation)
-        };
+        let knows = |place: &str| self.knows(place, tip);
         let set = || {
             kept.in_sync()
                 .filter(|copy| !self.lost.contains(&copy.place))

@@ -7,8 +7,9 @@
 //!
 //! The newest state is written as it was, so another host that knows a later one of its line puts that back in turn. If
 //! states are discarded a new one is written, with the numbers of their processes, so that hosts that know them follow.
-//! What such a host has in its log beyond the kept line is cut off, and kept. A copy that another one of the set knows
-//! better leaves the set, so that it is compared with the log and filled: it may have been restored from a backup.
+//! Such a host cuts off the log that it has beyond the kept line, and keeps it. A copy that knows less of the line than
+//! another one of the set leaves the set, so that it is compared with the log and filled: it may have been restored from
+//! a backup.
 
 use super::evidence::{Evidence, KnownState, Refused, StateName, is_after, name_of};
 use super::keeper::{Keeper, Replaced};
@@ -139,12 +140,13 @@ pub(super) fn put_back_at(
         .all()
         .filter(|state| !is_after(&newest, state))
         .collect();
-    let mut kept = match discarded.is_empty() {
+    let is_in = |place: &&String| newest.in_sync().any(|copy| copy.place == **place);
+    let has_lost_outside = wish.lost.iter().any(|place| !is_in(&place));
+    let mut kept = match discarded.is_empty() && !has_lost_outside {
         true => newest.clone(),
         false => newest.instead_of(&discarded, keeper.author_of(&newest)),
     };
     let excluded = [&wish.lost[..], &evidence.behind(&kept, &newest)].concat();
-    let is_in = |place: &&String| newest.in_sync().any(|copy| copy.place == **place);
     let excluded: Vec<String> = excluded.iter().filter(is_in).cloned().collect();
     for place in &excluded {
         let without = kept.without(place, 0, now());
@@ -154,6 +156,21 @@ pub(super) fn put_back_at(
                  Make a database of the directory of the host that served last, with `sardonyx backup`, for a new set"
             ))
         })?;
+    }
+    // A copy outside of the set may have entries of a line that is discarded, or may have lost what its number records.
+    let outside = kept.copies.iter().map(|copy| copy.place.clone());
+    let outside: Vec<String> = outside.filter(|place| !is_in(&place)).collect();
+    for place in outside {
+        if !discarded.is_empty() || wish.lost.contains(&place) {
+            kept = kept.distrusting(&place);
+        }
+    }
+    let ahead = evidence.ahead(&kept, &newest);
+    if !ahead.is_empty() {
+        return Err(because(format!(
+            "{ahead:?} are not in sync, and know more of the register than the copies that are: those were restored from \
+             backups. Put the register back without a directory, or name the restored copies as lost"
+        )));
     }
     if kept == newest && evidence.there.as_ref() == Some(&newest) {
         return Err(because(format!(

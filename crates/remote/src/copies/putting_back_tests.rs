@@ -2,6 +2,7 @@
 //! programs.
 
 use super::ancestry::After;
+use super::evidence::Refused;
 use super::keeper::{Keeper, Replaced};
 use super::planted::Planted;
 use super::putting_back::{PutBack, PutBackOutcome, Unfinished};
@@ -208,4 +209,124 @@ fn a_set_of_earlier_programs_stays_readable_for_them_until_a_person_raises_it() 
     // The host that serves continues.
     host.appends(3, "three");
     assert_eq!(version_of(&sites), "format_version = 3");
+}
+
+fn without(places: &[&str]) -> PutBack {
+    PutBack {
+        lost: places.iter().map(|place| (*place).into()).collect(),
+        ..PutBack::default()
+    }
+}
+
+/// `a` was restored to a moment after its last state, so it has an entry that no other copy has.
+#[test]
+fn a_copy_that_is_named_as_lost_and_knows_a_state_keeps_its_line_from_being_discarded() {
+    let sites = Sites::new(&COPIES);
+    let first = Host::new(&sites);
+    first.appends(1, "one");
+    let (keeper, b) = (sites.record(), sites.backup("b"));
+    first.cut(&["c"]);
+    first.appends(2, "two");
+    drop(first);
+    set(&*sites.at(KEEPER), keeper.encode().as_bytes());
+    sites.restore("b", &b);
+    let other = Host::new_beside(&sites, &["a", "b"]);
+    other.appends(2, "another");
+    drop(other);
+    let put = try_to(&sites, &without(&["a", "b"]), &[]);
+    let refused = put.expect_err("of two lines");
+    assert!(matches!(refused, Unfinished::Refused(Refused::Lines(_))));
+}
+
+/// Only a directory knows the newest state, and its one copy was restored to before all entries.
+#[test]
+fn a_restored_set_is_not_kept_while_a_copy_outside_of_it_knows_more() {
+    let sites = Sites::new(&COPIES);
+    let (keeper, a) = (sites.record(), sites.backup("a"));
+    let host = Host::new(&sites);
+    host.appends(1, "one");
+    host.cut(&["c"]);
+    host.appends(2, "two");
+    host.cut(&["b", "c"]);
+    host.appends(3, "three");
+    drop(host);
+    let newest = sites.record();
+    set(&*sites.at(KEEPER), keeper.encode().as_bytes());
+    sites.restore("a", &a);
+    let put = Host::try_to_put_back(
+        &sites,
+        sites.at(KEEPER),
+        Some(newest),
+        &PutBack::default(),
+        &[],
+    );
+    let refused = put
+        .expect_err("restored")
+        .of(&Keeper::new(sites.at(KEEPER)));
+    assert!(refused.to_string().contains("know more"), "{refused}");
+    try_to(&sites, &PutBack::default(), &[]).expect("b has two entries");
+    let host = Host::new(&sites);
+    assert_eq!(host.copies.read(2).unwrap().unwrap(), b"two");
+}
+
+/// `b` has as many entries of the discarded line as its number records of the kept one.
+#[test]
+fn a_copy_outside_of_the_set_is_compared_after_a_line_was_discarded() {
+    for lost in [&[][..], &["b"]] {
+        let sites = Sites::new(&COPIES);
+        let (keeper, b) = (sites.record(), sites.backup("b"));
+        let first = Host::new(&sites);
+        first.appends(1, "one");
+        first.appends(2, "two");
+        first.cut(&["b"]);
+        first.appends(3, "three");
+        drop(first);
+        let newest = sites.record();
+        set(&*sites.at(KEEPER), keeper.encode().as_bytes());
+        sites.restore("b", &b);
+        let other = Host::new_beside(&sites, &["a", "c"]);
+        other.appends(1, "another");
+        other.appends(2, "and another");
+        drop(other);
+        let wish = PutBack {
+            keep: Some(super::evidence::name_of(&newest)),
+            ..without(lost)
+        };
+        try_to(&sites, &wish, &[]).expect("the line is chosen");
+        let host = Host::new(&sites);
+        host.appends(4, "four");
+        host.maintain();
+        let record = sites.record();
+        let copy = record.copies.iter().find(|copy| copy.place == "b");
+        let copy = super::life::Life::new(sites.at("b"), copy.unwrap().life);
+        for (number, text) in [(1, "one"), (2, "two"), (3, "three")] {
+            assert_eq!(copy.read(number).unwrap().unwrap(), text.as_bytes());
+        }
+    }
+}
+
+/// The keeper and two copies are restored while a process runs. It reaches a generation of which it informed them before.
+#[test]
+fn each_copy_in_sync_knows_the_state_under_which_an_entry_is_acknowledged() {
+    let sites = Sites::new(&COPIES);
+    let host = Host::new(&sites);
+    host.appends(1, "one");
+    let (keeper, a, b) = (sites.record(), sites.backup("a"), sites.backup("b"));
+    host.cut(&["c"]);
+    host.appends(2, "two");
+    set(&*sites.at(KEEPER), keeper.encode().as_bytes());
+    sites.restore("a", &a);
+    sites.restore("b", &b);
+    host.cut(&[]);
+    let appended = host
+        .append(2, "again")
+        .and_then(|_| host.append(3, "three"));
+    let record = sites.record();
+    let knows = |place: &str| {
+        let seen = super::witness::seen_at(&*sites.at(place)).unwrap();
+        let mut seen = seen.iter();
+        seen.any(|seen| seen.generation == record.generation && seen.author == record.author())
+    };
+    let mut in_sync = record.in_sync();
+    assert!(appended.is_err() || in_sync.all(|copy| knows(&copy.place)));
 }

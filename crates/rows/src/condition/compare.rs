@@ -6,7 +6,9 @@ use std::cmp::Ordering;
 
 /// Compares two values as conditions do; `None` if one is null or their types cannot be compared.
 pub fn compare(left: ValueRef<'_>, right: ValueRef<'_>) -> Option<Ordering> {
-    use ValueRef::{Bool, Bytes, Date, Decimal, Float, Int, Text, Time, Timestamp, U128, Uuid};
+    use ValueRef::{
+        Bool, Bytes, Date, Decimal, Float, Int, NonFinite, Text, Time, Timestamp, U128, Uuid,
+    };
     Some(match (left, right) {
         (Int(a), Int(b)) => a.cmp(&b),
         (Text(a), Text(b)) => a.cmp(b),
@@ -34,9 +36,14 @@ pub fn compare(left: ValueRef<'_>, right: ValueRef<'_>) -> Option<Ordering> {
             Err(_) => (a as u128).cmp(&b),
         },
         (Float(a), Decimal(b, y)) => floats(a, b as f64 / 10_f64.powi(y.into())),
-        (Int(_), U128(_) | Decimal(..) | Float(_))
-        | (U128(_), Decimal(..) | Float(_))
-        | (Decimal(..), Float(_)) => compare(right, left)?.reverse(),
+        (NonFinite(a), NonFinite(b)) => a.cmp(&b),
+        // A float may be the same; all other numbers lie between the infinities.
+        (NonFinite(a), Float(b)) => floats(a.to_float(), b),
+        (NonFinite(a), Int(_) | U128(_) | Decimal(..)) => floats(a.to_float(), 0.0),
+        (Int(_), U128(_) | Decimal(..) | Float(_) | NonFinite(_))
+        | (U128(_), Decimal(..) | Float(_) | NonFinite(_))
+        | (Decimal(..), Float(_) | NonFinite(_))
+        | (Float(_), NonFinite(_)) => compare(right, left)?.reverse(),
         _ => return None,
     })
 }
@@ -94,6 +101,7 @@ fn decimals(a: i128, x: u8, b: i128, y: u8) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::NonFinite;
     use proptest::prelude::*;
 
     fn numbers() -> impl Strategy<Value = ValueRef<'static>> {
@@ -104,6 +112,14 @@ mod tests {
             any::<u128>().prop_map(ValueRef::U128),
             (-300..300_i128, 0..3_u8).prop_map(|(units, scale)| ValueRef::Decimal(units, scale)),
             (any::<i128>(), 0..=38_u8).prop_map(|(units, scale)| ValueRef::Decimal(units, scale)),
+            prop::sample::select(vec![
+                NonFinite::NegativeInfinity,
+                NonFinite::Infinity,
+                NonFinite::NaN,
+            ])
+            .prop_map(ValueRef::NonFinite),
+            prop::sample::select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY])
+                .prop_map(ValueRef::Float),
         ]
     }
 
@@ -154,6 +170,23 @@ mod tests {
             Some(Ordering::Equal)
         );
         assert_eq!(compare(Decimal(-15, 1), Int(-1)), Some(Ordering::Less));
+        let all = [
+            ValueRef::NonFinite(NonFinite::NegativeInfinity),
+            Decimal(i128::MIN + 1, 0),
+            Int(0),
+            U128(u128::MAX),
+            ValueRef::NonFinite(NonFinite::Infinity),
+            ValueRef::NonFinite(NonFinite::NaN),
+        ];
+        for (a, x) in all.iter().enumerate() {
+            for (b, y) in all.iter().enumerate() {
+                assert_eq!(compare(*x, *y), Some(a.cmp(&b)), "{x:?} {y:?}");
+            }
+        }
+        let (nan, infinity) = (Float(f64::NAN), Float(f64::INFINITY));
+        assert_eq!(compare(all[5], nan), Some(Ordering::Equal));
+        assert_eq!(compare(infinity, all[4]), Some(Ordering::Equal));
+        assert_eq!(compare(Float(f64::MAX), all[4]), Some(Ordering::Less));
         assert_eq!(compare(Null, Null), None);
         assert_eq!(compare(Text("1"), Int(1)), None);
     }

@@ -43,9 +43,11 @@ impl Parser<'_> {
             Operand::Literal(literal) => match literal {
                 Value::Null => Family::Null,
                 Value::Bool(_) => Family::Bool,
-                Value::Int(_) | Value::U128(_) | Value::Float(_) | Value::Decimal(..) => {
-                    Family::Number
-                }
+                Value::Int(_)
+                | Value::U128(_)
+                | Value::Float(_)
+                | Value::Decimal(..)
+                | Value::NonFinite(_) => Family::Number,
                 Value::Text(_) => Family::Text,
                 Value::Bytes(_) => Family::Bytes,
                 Value::Date(_) => Family::Date,

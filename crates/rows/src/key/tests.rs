@@ -100,6 +100,7 @@ fn raw(kind: Type, value: &Value) -> Vec<u8> {
         (_, Value::Null) => Vec::new(),
         (_, Value::Bool(value)) => vec![u8::from(*value)],
         (_, Value::Int(value) | Value::Decimal(value, _)) => value.to_le_bytes().to_vec(),
+        (_, Value::NonFinite(value)) => value.units().to_le_bytes().to_vec(),
         (_, Value::U128(value)) => value.to_le_bytes().to_vec(),
         (Type::F32, Value::Float(value)) => (*value as f32).to_le_bytes().to_vec(),
         (_, Value::Float(value)) => value.to_le_bytes().to_vec(),

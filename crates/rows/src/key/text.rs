@@ -2,7 +2,7 @@
 
 use super::{KeyShape, NULL, Part, SHORT_ZERO};
 use crate::row::shown;
-use crate::schema::{Type, Value};
+use crate::schema::{Type, Value, ValueRef};
 
 impl KeyShape {
     /// The values of a whole key, or of its first columns: `(1, "a")`.
@@ -78,7 +78,7 @@ impl Part {
                 bits(unsigned() as u64, 1 << 31) as u32
             ))),
             Type::F64 => Value::Float(f64::from_bits(bits(unsigned() as u64, 1 << 63))),
-            Type::Decimal { scale } => Value::Decimal(signed(), scale),
+            Type::Decimal { scale } => ValueRef::decimal(signed(), scale).to_value(),
             Type::Date => Value::Date(signed() as i32),
             Type::Time => Value::Time(signed() as i64),
             Type::Timestamp => Value::Timestamp(signed() as i64),

@@ -3,11 +3,11 @@
 //! Whole numbers, days and moments have a fixed length, with the most significant byte first and the sign turned. A number
 //! has its whole part (rounded down) and what is behind the point: a byte that says how many bytes the whole part has,
 //! above 128 of one that is not negative and below of one that is; these bytes, turned of a negative one; pairs of digits,
-//! each one more than it is, without zeros at the end; a zero.
+//! each one more than it is, without zeros at the end; a zero. `-Infinity` is `01 00`, `Infinity` `fe 00`, `NaN` `ff 00`.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use crate::schema::{Value, ValueRef};
+use crate::schema::{NonFinite, Value, ValueRef};
 
 /// The numbers of the range types in PostgreSQL's catalogue.
 const KINDS: [(u32, RangeOf, &str); 6] = [
@@ -80,6 +80,7 @@ impl RangeOf {
             }
             (RangeOf::Numeric, ValueRef::Decimal(units, scale)) => of_decimal(units, scale)?,
             (RangeOf::Numeric, ValueRef::Int(units)) => of_decimal(units, 0)?,
+            (RangeOf::Numeric, ValueRef::NonFinite(value)) => vec![of_non_finite(value), 0],
             _ => return None,
         })
     }
@@ -92,6 +93,9 @@ impl RangeOf {
             RangeOf::Date => Value::Date(int4(bytes)?),
             RangeOf::Timestamp | RangeOf::Timestamptz => Value::Timestamp(int8(bytes)?),
             RangeOf::Numeric => {
+                if let Some(value) = non_finite(bytes) {
+                    return Some(Value::NonFinite(value));
+                }
                 let (units, scale, _) = decimal(bytes)?;
                 Value::Decimal(units, scale)
             }
@@ -136,6 +140,7 @@ impl RangeOf {
         let length = match self {
             RangeOf::Int4 | RangeOf::Date => 4,
             RangeOf::Int8 | RangeOf::Timestamp | RangeOf::Timestamptz => 8,
+            RangeOf::Numeric if non_finite(bytes).is_some() => 2,
             RangeOf::Numeric => decimal(bytes)?.2,
         };
         let (value, rest) = bytes.split_at_checked(length)?;
@@ -163,6 +168,25 @@ fn int4(bytes: &[u8]) -> Option<i32> {
 fn int8(bytes: &[u8]) -> Option<i64> {
     let bits = u64::from_be_bytes(bytes.try_into().ok()?);
     Some((bits ^ 1 << 63) as i64)
+}
+
+/// The first byte of a value that is no number: no whole part has so many bytes.
+fn of_non_finite(value: NonFinite) -> u8 {
+    match value {
+        NonFinite::NegativeInfinity => 1,
+        NonFinite::Infinity => 254,
+        NonFinite::NaN => 255,
+    }
+}
+
+/// The value that is no number at the beginning of bytes, two of which it has.
+fn non_finite(bytes: &[u8]) -> Option<NonFinite> {
+    match bytes {
+        [1, 0, ..] => Some(NonFinite::NegativeInfinity),
+        [254, 0, ..] => Some(NonFinite::Infinity),
+        [255, 0, ..] => Some(NonFinite::NaN),
+        _ => None,
+    }
 }
 
 fn of_decimal(units: i128, scale: u8) -> Option<Vec<u8>> {

@@ -221,7 +221,7 @@ impl RowError {
 pub(crate) fn shown_with_type(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Float(number) => format!("the float {number:?}"),
-        ValueRef::Decimal(..) => format!("the decimal {value}"),
+        ValueRef::Decimal(..) | ValueRef::NonFinite(_) => format!("the decimal {value}"),
         other => shown(other),
     }
 }

@@ -3,7 +3,7 @@
 use super::RowError;
 use super::error::{shown, shown_with_type};
 use crate::error::TableError;
-use crate::schema::{Column, NullBit, Schema, Type, VALUE_BYTES_MAX, ValueRef};
+use crate::schema::{Column, NonFinite, NullBit, Schema, Type, VALUE_BYTES_MAX, ValueRef};
 use crate::value_text::rescale;
 use crate::values::{REFERENCE_BYTES, Reference};
 
@@ -174,7 +174,7 @@ pub fn decode(kind: Type, bytes: &[u8]) -> ValueRef<'_> {
         Type::U128 => ValueRef::U128(number!(u128)),
         Type::F32 => ValueRef::Float(number!(f32).into()),
         Type::F64 => ValueRef::Float(number!(f64)),
-        Type::Decimal { scale } => ValueRef::Decimal(number!(i128), scale),
+        Type::Decimal { scale } => ValueRef::decimal(number!(i128), scale),
         Type::Date => ValueRef::Date(number!(i32)),
         Type::Time => ValueRef::Time(number!(i64)),
         Type::Timestamp => ValueRef::Timestamp(number!(i64)),
@@ -250,12 +250,19 @@ pub fn encode(kind: Type, value: ValueRef<'_>, place: &mut [u8]) -> Result<(), U
         }
         Type::F64 => place.copy_from_slice(&float(value)?.to_le_bytes()),
         Type::Decimal { scale } => {
-            let (units, from) = match value {
-                ValueRef::Decimal(units, from) => (units, from),
-                ValueRef::Int(number) => (number, 0),
+            let units = match value {
+                ValueRef::Decimal(units, from) => rescale(units, from, scale),
+                ValueRef::Int(number) => rescale(number, 0, scale),
+                ValueRef::NonFinite(value) => {
+                    place.copy_from_slice(&value.units().to_le_bytes());
+                    return Ok(());
+                }
                 _ => return Err(Unfit::Type),
             };
-            let units = rescale(units, from, scale).map_err(Unfit::Range)?;
+            let units = units.map_err(Unfit::Range)?;
+            if NonFinite::of_units(units).is_some() {
+                return Err(Unfit::Range("too many digits"));
+            }
             place.copy_from_slice(&units.to_le_bytes());
         }
         Type::Date => match value {

@@ -4,8 +4,8 @@
 
 use super::{
     CHECK_BYTES_MAX, CHECKS_MAX, COLUMN_NAME_BYTES_MAX, COLUMNS_MAX, Column, DEFAULT_BYTES_MAX,
-    FOREIGN_KEYS_MAX, ForeignKey, INDEXES_MAX, IndexDefinition, KEY_COLUMNS_MAX, SHAPES_MAX,
-    Schema, SchemaError, Type, Value,
+    FOREIGN_KEYS_MAX, ForeignKey, INDEXES_MAX, IndexDefinition, KEY_COLUMNS_MAX, NonFinite,
+    SHAPES_MAX, Schema, SchemaError, Type, Value,
 };
 use crate::condition::Check;
 use sardonyx_storage::catalogue::RECORD_BYTES_MAX;
@@ -287,7 +287,10 @@ impl Column {
             (Type::U128, Value::U128(_)) => true,
             (Type::U128, Value::Int(value)) => *value >= 0,
             (Type::F32 | Type::F64, Value::Float(_)) => true,
-            (Type::Decimal { scale }, Value::Decimal(_, other)) => scale == *other,
+            (Type::Decimal { scale }, Value::Decimal(units, other)) => {
+                scale == *other && NonFinite::of_units(*units).is_none()
+            }
+            (Type::Decimal { .. }, Value::NonFinite(_)) => true,
             (Type::Text, Value::Text(text)) => text.len() <= DEFAULT_BYTES_MAX,
             (Type::Bytes, Value::Bytes(bytes)) => bytes.len() <= DEFAULT_BYTES_MAX,
             (Type::Plain { bytes: length, .. }, Value::Bytes(bytes)) => {

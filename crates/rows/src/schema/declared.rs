@@ -5,7 +5,7 @@
 //! effect on values, so that every program keeps it. A program that speaks SQL computes a default in SQL
 //! ([`constraints`](crate::constraints)).
 
-use super::{Schema, SchemaError, Type, Value, ValueRef};
+use super::{NonFinite, Schema, SchemaError, Type, Value, ValueRef};
 use crate::networks::Network;
 use crate::ranges::{Range, RangeOf};
 use std::borrow::Cow;
@@ -131,6 +131,9 @@ impl Limit {
             (Limit::Digits(precision, scale), ValueRef::U128(units)) => {
                 number(i128::try_from(units).ok()?, 0, precision, scale)
             }
+            // As in PostgreSQL: NaN has no digits, infinities are beyond all.
+            (Limit::Digits(..), ValueRef::NonFinite(NonFinite::NaN)) => Some(value),
+            (Limit::Digits(..), ValueRef::NonFinite(_)) => None,
             (Limit::Fraction(digits), ValueRef::Time(time)) => {
                 Some(ValueRef::Time(rounded(time, digits)))
             }
@@ -412,6 +415,11 @@ mod tests {
         assert_eq!(money.fit(ValueRef::Int(1000)), None);
         assert_eq!(fit(i128::MAX, 38), Some(ValueRef::Decimal(170, 2)));
         assert_eq!(Limit::of(NUMERIC, (38 << 16 | 2) + 4), Limit::None);
+        let nan = ValueRef::NonFinite(NonFinite::NaN);
+        assert_eq!(money.fit(nan), Some(nan));
+        for infinite in [NonFinite::Infinity, NonFinite::NegativeInfinity] {
+            assert_eq!(money.fit(ValueRef::NonFinite(infinite)), None);
+        }
     }
 
     #[test]

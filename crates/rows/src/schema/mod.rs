@@ -15,6 +15,7 @@ mod encoding;
 mod error;
 mod generated;
 mod index;
+mod non_finite;
 mod types;
 mod value;
 
@@ -25,6 +26,7 @@ pub use difference::{differences, is_as_said};
 pub use error::SchemaError;
 pub use generated::{GeneratedColumn, INDEX_KEY, INDEX_WHERE};
 pub use index::{ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete};
+pub use non_finite::NonFinite;
 pub use types::{Type, UnknownType};
 pub use value::{Value, ValueRef};
 

@@ -1,5 +1,7 @@
 //! Values of columns: [`Value`] owns its content, [`ValueRef`] borrows it from a row.
 
+use super::NonFinite;
+
 /// A value of a column, or none.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
@@ -17,6 +19,8 @@ pub enum Value {
     Float(f64),
     /// A value of a decimal: units of `10^-scale`.
     Decimal(i128, u8),
+    /// A value of a decimal that is no number, or is infinite.
+    NonFinite(NonFinite),
     /// A value of a text.
     Text(String),
     /// A value of bytes, and of plain data.
@@ -48,6 +52,8 @@ pub enum ValueRef<'a> {
     Float(f64),
     /// A value of a decimal: units of `10^-scale`.
     Decimal(i128, u8),
+    /// A value of a decimal that is no number, or is infinite.
+    NonFinite(NonFinite),
     /// A value of a text.
     Text(&'a str),
     /// A value of bytes, and of plain data.
@@ -73,6 +79,7 @@ impl Value {
             Value::U128(value) => ValueRef::U128(*value),
             Value::Float(value) => ValueRef::Float(*value),
             Value::Decimal(units, scale) => ValueRef::Decimal(*units, *scale),
+            Value::NonFinite(value) => ValueRef::NonFinite(*value),
             Value::Text(text) => ValueRef::Text(text),
             Value::Bytes(bytes) => ValueRef::Bytes(bytes),
             Value::Date(days) => ValueRef::Date(*days),
@@ -84,6 +91,15 @@ impl Value {
 }
 
 impl ValueRef<'_> {
+    /// The value of a decimal's units in a column: a number, NaN or an infinity.
+    #[inline]
+    pub const fn decimal(units: i128, scale: u8) -> Self {
+        match NonFinite::of_units(units) {
+            None => ValueRef::Decimal(units, scale),
+            Some(value) => ValueRef::NonFinite(value),
+        }
+    }
+
     /// A value of its own.
     pub fn to_value(self) -> Value {
         match self {
@@ -93,6 +109,7 @@ impl ValueRef<'_> {
             ValueRef::U128(value) => Value::U128(value),
             ValueRef::Float(value) => Value::Float(value),
             ValueRef::Decimal(units, scale) => Value::Decimal(units, scale),
+            ValueRef::NonFinite(value) => Value::NonFinite(value),
             ValueRef::Text(text) => Value::Text(text.to_string()),
             ValueRef::Bytes(bytes) => Value::Bytes(bytes.to_vec()),
             ValueRef::Date(days) => Value::Date(days),
@@ -115,7 +132,7 @@ macro_rules! from {
 
 from!(
     bool => Bool, i8 => Int, i16 => Int, i32 => Int, i64 => Int, i128 => Int, u8 => Int, u16 => Int, u32 => Int,
-    u64 => Int, u128 => U128, f32 => Float, f64 => Float, &str => Text, String => Text, &[u8] => Bytes, Vec<u8> => Bytes,
+    u64 => Int, u128 => U128, NonFinite => NonFinite, f32 => Float, f64 => Float, &str => Text, String => Text, &[u8] => Bytes, Vec<u8> => Bytes,
 );
 
 impl<T: Into<Value>> From<Option<T>> for Value {

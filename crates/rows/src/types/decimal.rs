@@ -2,7 +2,7 @@
 
 use crate::columns::{ColumnType, RecordColumn};
 use crate::decimals::{quotient_rounded, rounded};
-use crate::schema::{Type, Value, ValueRef};
+use crate::schema::{NonFinite, Type, Value, ValueRef};
 use crate::value_text::{ValueTextError, parse_value, rescale};
 use sardonyx_base::resident::Resident;
 use std::fmt;
@@ -12,6 +12,11 @@ use std::str::FromStr;
 ///
 /// Sums are exact; products and quotients are rounded to the scale, halves away from zero. A result of more units than
 /// an `i128` is `None`.
+///
+/// A column may also have [`NAN`](Decimal::NAN), [`INFINITY`](Decimal::INFINITY) and
+/// [`NEGATIVE_INFINITY`](Decimal::NEGATIVE_INFINITY), which programs of SQL store. They stand in the places of three numbers
+/// of units with 39 digits. They are compared and printed as in PostgreSQL; arithmetic with them is `None`.
+/// [`non_finite`](Decimal::non_finite) tells them from numbers: test it before [`units`](Decimal::units).
 ///
 /// ```
 /// # use sardonyx_rows as sardonyx;
@@ -32,64 +37,91 @@ impl<const SCALE: u8> Decimal<SCALE> {
     /// Zero.
     pub const ZERO: Self = Self::from_units(0);
 
-    /// So many units.
+    /// No number: greater than all others, and equal to itself.
+    pub const NAN: Self = Self::from_units(NonFinite::NaN.units());
+
+    /// Greater than all numbers.
+    pub const INFINITY: Self = Self::from_units(NonFinite::Infinity.units());
+
+    /// Less than all numbers.
+    pub const NEGATIVE_INFINITY: Self = Self::from_units(NonFinite::NegativeInfinity.units());
+
+    /// So many units. The least `i128` and the two greatest are the values that are no numbers.
     pub const fn from_units(units: i128) -> Self {
         let bits = units as u128;
         Decimal([(bits as u64).to_le(), ((bits >> 64) as u64).to_le()])
     }
 
-    /// The number of units.
+    /// The number of units; of a value that is no number, those that stand for it ([`NonFinite::units`]).
     pub const fn units(self) -> i128 {
         let [low, high] = self.0;
         (u64::from_le(high) as u128 as i128) << 64 | u64::from_le(low) as i128
     }
 
+    /// The value that is no number, or infinite; `None` of a number.
+    pub const fn non_finite(self) -> Option<NonFinite> {
+        NonFinite::of_units(self.units())
+    }
+
+    /// The units of a number; `None` of a value that is none.
+    fn finite_units(self) -> Option<i128> {
+        match self.non_finite() {
+            None => Some(self.units()),
+            Some(_) => None,
+        }
+    }
+
+    /// The number of so many units; `None` if there is no such number.
+    fn of_number(units: i128) -> Option<Self> {
+        let number = Self::from_units(units);
+        number.non_finite().is_none().then_some(number)
+    }
+
     /// The sum.
     pub fn checked_add(self, other: Self) -> Option<Self> {
-        self.units()
-            .checked_add(other.units())
-            .map(Self::from_units)
+        let sum = self.finite_units()?.checked_add(other.finite_units()?)?;
+        Self::of_number(sum)
     }
 
     /// The difference.
     pub fn checked_sub(self, other: Self) -> Option<Self> {
-        self.units()
-            .checked_sub(other.units())
-            .map(Self::from_units)
+        let difference = self.finite_units()?.checked_sub(other.finite_units()?)?;
+        Self::of_number(difference)
     }
 
     /// The number with the other sign.
     pub fn checked_neg(self) -> Option<Self> {
-        self.units().checked_neg().map(Self::from_units)
+        Self::of_number(self.finite_units()?.checked_neg()?)
     }
 
     /// The number without its sign.
     pub fn checked_abs(self) -> Option<Self> {
-        self.units().checked_abs().map(Self::from_units)
+        Self::of_number(self.finite_units()?.checked_abs()?)
     }
 
     /// The product with a number of any scale, rounded to this one's scale.
     pub fn checked_mul<const OTHER: u8>(self, other: Decimal<OTHER>) -> Option<Self> {
         let power = 10_i128.checked_pow(OTHER.into())?;
-        quotient_rounded(self.units(), other.units(), power).map(Self::from_units)
+        let product = quotient_rounded(self.finite_units()?, other.finite_units()?, power)?;
+        Self::of_number(product)
     }
 
     /// The quotient by a number of any scale, rounded to this one's scale; `None` by zero, too.
     pub fn checked_div<const OTHER: u8>(self, other: Decimal<OTHER>) -> Option<Self> {
         let power = 10_i128.checked_pow(OTHER.into())?;
-        quotient_rounded(self.units(), power, other.units()).map(Self::from_units)
+        let quotient = quotient_rounded(self.finite_units()?, power, other.finite_units()?)?;
+        Self::of_number(quotient)
     }
 
     /// The same number with another scale: `None` if digits would be lost, or there are too many.
     pub fn rescale<const TO: u8>(self) -> Option<Decimal<TO>> {
-        rescale(self.units(), SCALE, TO)
-            .ok()
-            .map(Decimal::from_units)
+        let units = rescale(self.finite_units()?, SCALE, TO).ok()?;
+        Decimal::of_number(units)
     }
 
     /// The nearest number of another scale, halves away from zero: `None` if it has too many digits.
     pub fn round<const TO: u8>(self) -> Option<Decimal<TO>> {
-        rounded(self.units(), SCALE, TO).map(Decimal::from_units)
+        Decimal::of_number(rounded(self.finite_units()?, SCALE, TO)?)
     }
 }
 
@@ -132,7 +164,7 @@ impl<const SCALE: u8> Ord for Decimal<SCALE> {
 
 impl<const SCALE: u8> fmt::Display for Decimal<SCALE> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        ValueRef::Decimal(self.units(), SCALE).fmt(f)
+        ValueRef::decimal(self.units(), SCALE).fmt(f)
     }
 }
 
@@ -148,6 +180,7 @@ impl<const SCALE: u8> FromStr for Decimal<SCALE> {
     fn from_str(text: &str) -> Result<Self, ValueTextError> {
         match parse_value(text, Type::Decimal { scale: SCALE })? {
             Value::Decimal(units, _) => Ok(Self::from_units(units)),
+            Value::NonFinite(value) => Ok(Self::from_units(value.units())),
             _ => Err(ValueTextError::of_another_type(Type::Decimal {
                 scale: SCALE,
             })),
@@ -200,16 +233,34 @@ mod tests {
     #[test]
     fn ends_are_none_and_never_another_number() {
         let (least, most) = (
-            Decimal::<2>::from_units(i128::MIN),
-            Decimal::<2>::from_units(i128::MAX),
+            Decimal::<2>::from_units(i128::MIN + 1),
+            Decimal::<2>::from_units(i128::MAX - 2),
         );
         assert_eq!(most.checked_add(Decimal::from_units(1)), None);
         assert_eq!(least.checked_sub(Decimal::from_units(1)), None);
         assert_eq!((least.checked_neg(), least.checked_abs()), (None, None));
+        let negative = Decimal::from_units(2 - i128::MAX);
+        assert_eq!(most.checked_neg(), Some(negative));
         assert_eq!(most.checked_mul(most), None);
         assert_eq!(most.checked_div(Decimal::<2>::ZERO), None);
         assert_eq!(least.checked_div(Decimal::<0>::from(-1)), None);
         assert_eq!(least.checked_div(Decimal::<0>::from(1)), Some(least));
+        for other in [
+            Decimal::<2>::NAN,
+            Decimal::INFINITY,
+            Decimal::NEGATIVE_INFINITY,
+        ] {
+            assert_eq!(other.checked_add(Decimal::ZERO), None);
+            assert_eq!(Decimal::<2>::ZERO.checked_sub(other), None);
+            assert_eq!(other.checked_mul(Decimal::<2>::ZERO), None);
+            assert_eq!(most.checked_div(other), None);
+            assert_eq!((other.checked_neg(), other.checked_abs()), (None, None));
+            assert_eq!((other.rescale::<2>(), other.round::<0>()), (None, None));
+            assert_eq!(other.to_string().parse(), Ok(other));
+            assert!((other < least) == (other == Decimal::NEGATIVE_INFINITY));
+            assert_ne!(other.partial_cmp(&most), Some(std::cmp::Ordering::Equal));
+        }
+        assert_eq!(Decimal::<2>::NAN.to_string(), "NaN");
         assert_eq!(
             most.checked_mul(Decimal::<38>::from_units(10_i128.pow(38))),
             Some(most)

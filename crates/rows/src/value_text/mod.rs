@@ -5,7 +5,7 @@
 //! | bool | `true`, `false` |
 //! | integers | digits, with `-` if negative |
 //! | floats | the shortest digits that read as the same number; `inf`, `-inf`, `NaN` |
-//! | decimal | all digits behind the point that the scale has: `12.50` |
+//! | decimal | all digits behind the point that the scale has: `12.50`; `NaN`, `Infinity`, `-Infinity` |
 //! | bytes, plain data | hexadecimal digits |
 //! | date, time, timestamp | `2026-01-31`, `23:59:59.000001`, `2026-01-31T23:59:59Z` |
 //! | UUID | `67e55044-10b1-426f-9247-bb680e5fe0c8` |
@@ -19,7 +19,7 @@ pub(crate) use calendar::DAY;
 pub use calendar::{add_months, date_of, days_of};
 pub(crate) use calendar::{parse_date, parse_time, parse_timestamp};
 
-use crate::schema::{Type, VALUE_BYTES_MAX, Value, ValueRef};
+use crate::schema::{NonFinite, Type, VALUE_BYTES_MAX, Value, ValueRef};
 use std::fmt;
 
 /// The reason why a text is no value of a type.
@@ -72,9 +72,15 @@ pub fn parse_value(text: &str, kind: Type) -> Result<Value, ValueTextError> {
             Err(_) => Err(wrong("a number is expected")),
         },
         Type::Decimal { scale } => {
+            if let Some(value) = NonFinite::parse(text) {
+                return Ok(Value::NonFinite(value));
+            }
             let (units, digits) =
                 parse_decimal(text).ok_or(wrong("a number of at most 38 digits is expected"))?;
             let units = rescale(units, digits, scale).map_err(wrong)?;
+            if NonFinite::of_units(units).is_some() {
+                return Err(wrong("too many digits"));
+            }
             Ok(Value::Decimal(units, scale))
         }
         Type::Text if text.len() <= VALUE_BYTES_MAX => Ok(Value::Text(text.to_string())),
@@ -127,6 +133,7 @@ impl fmt::Display for ValueRef<'_> {
             ValueRef::U128(value) => write!(f, "{value}"),
             ValueRef::Float(value) => write!(f, "{value}"),
             ValueRef::Decimal(units, scale) => write_decimal(f, units, scale),
+            ValueRef::NonFinite(value) => f.write_str(value.name()),
             ValueRef::Text(text) => f.write_str(text),
             ValueRef::Bytes(bytes) => write_hexadecimal(f, bytes),
             ValueRef::Date(days) => calendar::write_date(f, days.into()),
@@ -289,6 +296,12 @@ mod tests {
             any::<f32>().prop_map(|float| (Type::F32, Value::Float(float.into()))),
             (any::<i128>(), 0..=38_u8)
                 .prop_map(|(units, scale)| (Type::Decimal { scale }, Value::Decimal(units, scale))),
+            prop::sample::select(vec![
+                NonFinite::NaN,
+                NonFinite::Infinity,
+                NonFinite::NegativeInfinity
+            ])
+            .prop_map(|value| (Type::Decimal { scale: 5 }, Value::NonFinite(value))),
             any::<String>().prop_map(|text| (Type::Text, Value::Text(text))),
             any::<Vec<u8>>().prop_map(|bytes| (Type::Bytes, Value::Bytes(bytes))),
             any::<i32>().prop_map(|days| (Type::Date, Value::Date(days))),

@@ -166,6 +166,16 @@ impl<'t> Turn<'t> {
         self.turn.hand_over();
     }
 
+    /// The state in which the turn's transaction begins. Earlier transactions are written.
+    ///
+    /// # Errors
+    /// If there is no address space for a snapshot.
+    #[inline]
+    pub fn before(&mut self) -> Result<Snapshot, Error> {
+        let (space, _) = self.turn.set_out()?;
+        Ok(self.tables.snapshot_of(space))
+    }
+
     /// Prepares for a transaction that may take long. Earlier transactions are written, and others read their state until
     /// the returned value is dropped.
     #[inline]

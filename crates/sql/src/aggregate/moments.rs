@@ -7,7 +7,8 @@ use crate::types::SqlType;
 use crate::values::arithmetic::{decimal_of, float_of, float_out_of_range, quotient_scale};
 use crate::values::big::Big;
 use crate::values::exact::given;
-use sardonyx::schema::{Value, ValueRef};
+use crate::values::non_finite::is_non_finite;
+use sardonyx::schema::{NonFinite, Value, ValueRef};
 
 /// Variance or standard deviation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,8 +22,17 @@ pub(crate) struct Spread {
 /// The sums.
 #[derive(Clone, Debug)]
 pub(super) enum Moments {
-    Exact { sum: Big, squares: Big, scale: u8 },
-    Float { sum: f64, squares: f64 },
+    Exact {
+        sum: Big,
+        squares: Big,
+        scale: u8,
+    },
+    /// One of the values is NaN or infinite.
+    NotANumber,
+    Float {
+        sum: f64,
+        squares: f64,
+    },
 }
 
 impl Moments {
@@ -46,7 +56,11 @@ impl Moments {
     /// # Errors
     /// `22003` if the sums of floats are too large.
     pub fn add(&mut self, value: ValueRef<'_>, count: i64) -> Result<(), SqlError> {
+        if is_non_finite(value) {
+            *self = Moments::NotANumber;
+        }
         match self {
+            Moments::NotANumber => Ok(()),
             Moments::Exact {
                 sum,
                 squares,
@@ -84,7 +98,7 @@ impl Moments {
     pub fn mean(&self, count: i64) -> Value {
         match self {
             Moments::Float { sum, .. } => Value::Float(sum / count as f64),
-            Moments::Exact { .. } => Value::Null,
+            Moments::Exact { .. } | Moments::NotANumber => Value::Null,
         }
     }
 
@@ -98,6 +112,7 @@ impl Moments {
         }
         let others = count - i64::from(of.of_sample);
         match self {
+            Moments::NotANumber => Ok(Value::NonFinite(NonFinite::NaN)),
             Moments::Float { squares, .. } => {
                 let variance = squares / others as f64;
                 Ok(Value::Float(if of.is_root {

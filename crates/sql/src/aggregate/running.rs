@@ -96,7 +96,7 @@ impl Accumulator {
             return match argument.number(row, with)? {
                 Some((units, scale)) => {
                     self.count += 1;
-                    self.take(of, ValueRef::Decimal(units, scale))
+                    self.take(of, ValueRef::decimal(units, scale))
                 }
                 None => Ok(()),
             };

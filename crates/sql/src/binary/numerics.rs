@@ -2,13 +2,14 @@
 
 use super::malformed;
 use crate::error::{SqlError, code};
-use sardonyx::schema::Value;
+use sardonyx::schema::{NonFinite, Value};
 
 /// The most digits of a numeric: as many as 128 bits hold.
 const DIGITS_MAX: u16 = 38;
 const NEGATIVE: u16 = 0x4000;
 const NOT_A_NUMBER: u16 = 0xc000;
-const INFINITIES: [u16; 2] = [0xd000, 0xf000];
+const INFINITY: u16 = 0xd000;
+const NEGATIVE_INFINITY: u16 = 0xf000;
 
 /// Appends units of a scale, four decimal digits at a time, the first at its weight.
 pub(super) fn write(units: i128, scale: u8, out: &mut Vec<u8>) {
@@ -42,10 +43,22 @@ pub(super) fn write(units: i128, scale: u8, out: &mut Vec<u8>) {
     out.extend(groups.iter().flat_map(|group| group.to_be_bytes()));
 }
 
+/// Appends NaN or an infinity: a sign without digits.
+pub(super) fn write_non_finite(value: NonFinite, out: &mut Vec<u8>) {
+    // PostgreSQL sends infinities with 32 digits behind the point.
+    let (sign, scale) = match value {
+        NonFinite::NaN => (NOT_A_NUMBER, 0),
+        NonFinite::Infinity => (INFINITY, 32),
+        NonFinite::NegativeInfinity => (NEGATIVE_INFINITY, 32),
+    };
+    let words: [u16; 4] = [0, 0, sign, scale];
+    out.extend(words.iter().flat_map(|word| word.to_be_bytes()));
+}
+
 /// Reads one.
 ///
 /// # Errors
-/// `22P03` if it is none, `22003` if it has more digits than a number here, `0A000` if it is NaN or infinite.
+/// `22P03` if it is none, `22003` if it has more digits than a number here.
 pub(super) fn read(bytes: &[u8]) -> Result<Value, SqlError> {
     let words = |bytes: &[u8]| {
         bytes
@@ -70,10 +83,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Value, SqlError> {
     let is_negative = match sign {
         0 => false,
         NEGATIVE => true,
-        NOT_A_NUMBER => return Err(SqlError::unsupported("numeric NaN is not supported")),
-        sign if INFINITIES.contains(&sign) => {
-            return Err(SqlError::unsupported("infinite numerics are not supported"));
-        }
+        // Their digits do not count.
+        NOT_A_NUMBER => return Ok(Value::NonFinite(NonFinite::NaN)),
+        INFINITY => return Ok(Value::NonFinite(NonFinite::Infinity)),
+        NEGATIVE_INFINITY => return Ok(Value::NonFinite(NonFinite::NegativeInfinity)),
         _ => return Err(malformed("invalid sign in external \"numeric\" value")),
     };
     let groups = words(digits);
@@ -139,6 +152,22 @@ mod tests {
     }
 
     #[test]
+    fn values_that_are_no_numbers_are_sent_as_postgresql_sends_them() {
+        let expected = [
+            (NonFinite::NaN, "00000000c0000000"),
+            (NonFinite::Infinity, "00000000d0000020"),
+            (NonFinite::NegativeInfinity, "00000000f0000020"),
+        ];
+        for (value, hex) in expected {
+            let mut bytes = Vec::new();
+            write_non_finite(value, &mut bytes);
+            let shown: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(shown, hex, "{value}");
+            assert_eq!(read(&bytes).ok(), Some(Value::NonFinite(value)));
+        }
+    }
+
+    #[test]
     fn other_numbers_are_refused_by_their_codes() {
         let of = |words: [u16; 5]| {
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
@@ -148,8 +177,11 @@ mod tests {
         assert_eq!(of([1, 0, 0, 0, 10_000]), Err(code::INVALID_BINARY));
         assert_eq!(of([2, 0, 0, 0, 7]), Err(code::INVALID_BINARY));
         assert_eq!(of([1, 0, 1, 0, 7]), Err(code::INVALID_BINARY));
-        assert_eq!(of([1, 0, 0xc000, 0, 7]), Err(code::FEATURE_NOT_SUPPORTED));
-        assert_eq!(of([1, 0, 0xf000, 0, 7]), Err(code::FEATURE_NOT_SUPPORTED));
+        let nan = Value::NonFinite(NonFinite::NaN);
+        assert_eq!(of([1, 0, 0xc000, 0, 7]), Ok(nan));
+        let below = Value::NonFinite(NonFinite::NegativeInfinity);
+        assert_eq!(of([1, 0, 0xf000, 0, 7]), Ok(below));
+        assert_eq!(of([1, 0, 0xe000, 0, 7]), Err(code::INVALID_BINARY));
         assert_eq!(of([1, 0, 0, 39, 7]), Err(code::OUT_OF_RANGE));
         assert_eq!(of([1, 30, 0, 0, 7]), Err(code::OUT_OF_RANGE));
         assert_eq!(of([1, 30, 0, 0, 0]), Ok(Value::Decimal(0, 0)));

@@ -273,7 +273,7 @@ fn type_of(value: &Value) -> Option<SqlType> {
     Some(match value {
         Value::Int(value) if i32::try_from(*value).is_ok() => SqlType::Int4,
         Value::Int(_) => SqlType::Int8,
-        Value::Decimal(..) | Value::U128(_) => SqlType::Numeric,
+        Value::Decimal(..) | Value::NonFinite(_) | Value::U128(_) => SqlType::Numeric,
         Value::Float(_) => SqlType::Float8,
         Value::Text(_) => SqlType::Text,
         Value::Bytes(_) => SqlType::Bytea,

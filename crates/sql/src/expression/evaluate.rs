@@ -83,9 +83,9 @@ impl Expr {
                 _,
             ) => {
                 let number = self.number(row, with)?;
-                Datum::Owned(
-                    number.map_or(Value::Null, |(units, scale)| Value::Decimal(units, scale)),
-                )
+                Datum::Owned(number.map_or(Value::Null, |(units, scale)| {
+                    ValueRef::decimal(units, scale).to_value()
+                }))
             }
             Expr::Arithmetic(operation, kind, sides) => {
                 let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);
@@ -127,7 +127,7 @@ impl Expr {
         })
     }
 
-    /// The value of a `numeric` expression as units and scale, `None` if it is null. Sums and products are computed
+    /// The value of a `numeric` expression as units and scale, `None` if it is null ([`number_of`]). Sums and products are computed
     /// without a value for each of their parts.
     ///
     /// # Errors

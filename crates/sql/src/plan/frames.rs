@@ -11,7 +11,7 @@ use crate::parse::Excluded;
 use crate::types::SqlType;
 use crate::values::arithmetic::{Arithmetic, calculate, float_of, shift, shift_in};
 use crate::values::intervals::Interval;
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::{NonFinite, Value, ValueRef};
 use sardonyx_rows::condition::compare;
 use std::ops::Range;
 
@@ -251,7 +251,10 @@ impl Limit {
             Limit::Greatest => std::cmp::Ordering::Less,
             Limit::None => {
                 // As in PostgreSQL all numbers are within the distance, and NaN has its place in the order.
-                let is_nan = matches!(value, Value::Float(value) if value.is_nan());
+                let is_nan = match value {
+                    Value::Float(value) => value.is_nan(),
+                    value => *value == Value::NonFinite(NonFinite::NaN),
+                };
                 return match (is_start, descending) {
                     (true, _) => is_nan && descending,
                     (false, true) => true,
@@ -342,7 +345,16 @@ fn limit_of(
                 false => Arithmetic::Add,
             };
             let moved = calculate(operation, SqlType::Numeric, value, by.as_ref());
-            moved.map_or_else(|_| beyond(), Limit::At)
+            let nan = NonFinite::NaN;
+            match moved {
+                // An infinity at an infinite distance, as of floats.
+                Ok(Value::NonFinite(moved))
+                    if moved == nan && value != ValueRef::NonFinite(nan) =>
+                {
+                    Limit::None
+                }
+                moved => moved.map_or_else(|_| beyond(), Limit::At),
+            }
         }
     })
 }
@@ -371,6 +383,7 @@ fn offset_of(
             let is_valid = match &offset {
                 Value::Int(by) => *by >= 0,
                 Value::Decimal(units, _) => *units >= 0,
+                Value::NonFinite(by) => *by == NonFinite::Infinity,
                 Value::Float(by) => *by >= 0.0,
                 Value::Text(by) => Interval::known(by).length() >= 0,
                 _ => false,

@@ -1,7 +1,7 @@
 //! Values as keys of indexes, converted to the column's type.
 
 use crate::values::arithmetic::decimal_of;
-use sardonyx::schema::{Type, Value};
+use sardonyx::schema::{Type, Value, ValueRef};
 use sardonyx_rows::value_text::rescale;
 
 /// The equal value of a column's type; `None` if the value equals no value of that type.
@@ -23,15 +23,19 @@ pub(crate) fn key_value(value: Value, kind: Type) -> Option<Value> {
             is_one.then_some(Value::Float(wide))
         }
         (Type::Decimal { scale }, value) => {
-            let (units, from) = match value {
-                Value::Float(float) => {
-                    decimal_of(crate::values::arithmetic::decimal_of_float(float)?.as_ref())?
-                }
-                other => decimal_of(other.as_ref())?,
+            let value = match value {
+                Value::Float(float) => crate::values::arithmetic::decimal_of_float(float)?,
+                other => other,
             };
-            rescale(units, from, scale)
-                .ok()
-                .map(|units| Value::Decimal(units, scale))
+            if let Value::NonFinite(_) = value {
+                return Some(value);
+            }
+            let (units, from) = decimal_of(value.as_ref())?;
+            let units = rescale(units, from, scale).ok()?;
+            match ValueRef::decimal(units, scale) {
+                ValueRef::NonFinite(_) => None,
+                number => Some(number.to_value()),
+            }
         }
         (Type::Bool, value @ Value::Bool(_))
         | (Type::Text, value @ Value::Text(_))
@@ -65,6 +69,7 @@ fn float_number(value: &Value) -> Option<f64> {
             (float as i128 == value).then_some(float)
         }
         Value::Decimal(..) => value.to_string().parse().ok(),
+        Value::NonFinite(value) => Some(value.to_float()),
         _ => None,
     }
 }

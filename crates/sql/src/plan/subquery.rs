@@ -473,7 +473,8 @@ impl Kept {
 /// True if two arguments are indistinguishable to a subquery: numbers must have the same digits, too.
 fn is_same(a: ValueRef<'_>, b: ValueRef<'_>) -> bool {
     match (a, b) {
-        (ValueRef::Decimal(..), _) | (_, ValueRef::Decimal(..)) => a == b,
+        (ValueRef::Decimal(..) | ValueRef::NonFinite(_), _)
+        | (_, ValueRef::Decimal(..) | ValueRef::NonFinite(_)) => a == b,
         _ => are_same(a, b),
     }
 }

@@ -3,10 +3,11 @@
 
 use super::infinity::{finite, infinite_moment, is_infinite};
 use super::intervals::Interval;
+use super::non_finite::{self, is_non_finite};
 use super::zones::SessionZone;
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::{NonFinite, Value, ValueRef};
 use sardonyx_rows::decimals::{divide_rounded, quotient_rounded, rest_of_product};
 use sardonyx_rows::value_text::{add_months, rescale};
 
@@ -59,11 +60,12 @@ pub(crate) fn float_of(value: ValueRef<'_>) -> f64 {
         ValueRef::Float(value) => value,
         // The digits are parsed: a quotient of two floats would not be the nearest float.
         ValueRef::Decimal(..) => value.to_string().parse().unwrap_or(f64::NAN),
+        ValueRef::NonFinite(value) => value.to_float(),
         _ => f64::NAN,
     }
 }
 
-/// A number as units and scale.
+/// A number as units and scale; `None` of NaN and infinities, too.
 pub(crate) fn decimal_of(value: ValueRef<'_>) -> Option<(i128, u8)> {
     match value {
         ValueRef::Int(value) => Some((value, 0)),
@@ -96,10 +98,7 @@ pub(crate) fn calculate(
             let (ValueRef::Text(left), ValueRef::Text(right)) = (left, right) else {
                 return Err(overflow(kind));
             };
-            let mut text = String::with_capacity(left.len() + right.len());
-            text.push_str(left);
-            text.push_str(right);
-            Ok(Value::Text(text))
+            Ok(Value::Text([left, right].concat()))
         }
         Arithmetic::DateDifference | Arithmetic::DateAdd | Arithmetic::DateSubtract => {
             dates(operation, left, right)
@@ -253,6 +252,9 @@ fn decimals(
     right: ValueRef<'_>,
 ) -> Result<Value, SqlError> {
     let too_large = || overflow(SqlType::Numeric);
+    if is_non_finite(left) || is_non_finite(right) {
+        return non_finite::calculated(operation, left, right);
+    }
     let (Some((a, x)), Some((b, y))) = (decimal_of(left), decimal_of(right)) else {
         return Err(too_large());
     };
@@ -270,23 +272,25 @@ fn decimals(
     Ok(Value::Decimal(units, scale))
 }
 
-/// A `numeric` as units and scale; `None` if it is null.
+/// A `numeric` as units and scale; `None` if it is null. NaN and infinities are the units that columns store for them.
 ///
 /// # Errors
 /// `22003` if it is none.
 #[inline]
 pub(crate) fn number_of(value: ValueRef<'_>) -> Result<Option<(i128, u8)>, SqlError> {
     match value {
-        ValueRef::Decimal(units, scale) => Ok(Some((units, scale))),
+        // A number with the units of another value has too many digits.
+        ValueRef::Decimal(units, scale) if NonFinite::of_units(units).is_none() => {
+            Ok(Some((units, scale)))
+        }
+        ValueRef::Decimal(..) => Err(overflow(SqlType::Numeric)),
+        ValueRef::NonFinite(value) => Ok(Some((value.units(), 0))),
         ValueRef::Null => Ok(None),
-        other => match decimal_of(other) {
-            Some(number) => Ok(Some(number)),
-            None => Err(overflow(SqlType::Numeric)),
-        },
+        other => (decimal_of(other).map(Some)).ok_or_else(|| overflow(SqlType::Numeric)),
     }
 }
 
-/// The sum, the difference or the product of two numbers.
+/// The sum, the difference or the product of two numbers, as [`number_of`] gives them.
 ///
 /// # Errors
 /// `22003` if it has too many digits.
@@ -295,6 +299,9 @@ pub(crate) fn sum_or_product(
     (a, x): (i128, u8),
     (b, y): (i128, u8),
 ) -> Result<(i128, u8), SqlError> {
+    if let Some(result) = non_finite::of_pairs(operation, (a, x), (b, y)) {
+        return Ok(result);
+    }
     let result = if operation == Arithmetic::Multiply {
         multiply(a, x, b, y)
     } else {
@@ -306,6 +313,7 @@ pub(crate) fn sum_or_product(
         }
         .map(|units| (units, scale))
     };
+    let result = result.filter(|(units, _)| NonFinite::of_units(*units).is_none());
     result.ok_or_else(|| overflow(SqlType::Numeric))
 }
 
@@ -398,20 +406,17 @@ fn quotient(a: i128, b: i128, shift: i32) -> Option<i128> {
 fn rest(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
     let units = match 10_i128.checked_pow(x.abs_diff(y).into()) {
         Some(power) if x < y => rest_of_product(a, power, b)?,
-        Some(power) => match b.checked_mul(power) {
-            Some(b) => a.checked_rem(b).unwrap_or(0),
-            // The divisor is greater than all numbers.
-            None => a,
-        },
+        // A divisor that is greater than all numbers leaves the number.
+        Some(power) => (b.checked_mul(power)).map_or(a, |b| a.checked_rem(b).unwrap_or(0)),
         None => return None,
     };
     Some((units, x.max(y)))
 }
 
-/// The decimal with the fewest digits that is this float.
+/// The decimal with the fewest digits that is this float; `None` if it has too many digits.
 pub(crate) fn decimal_of_float(value: f64) -> Option<Value> {
-    if !value.is_finite() {
-        return None;
+    if let Some(value) = NonFinite::of_float(value) {
+        return Some(Value::NonFinite(value));
     }
     // Every float holds 15 digits.
     let text = format!("{value:.14e}");
@@ -439,6 +444,7 @@ pub(crate) fn negate(kind: SqlType, value: ValueRef<'_>) -> Result<Value, SqlErr
     match value {
         ValueRef::Null => Ok(Value::Null),
         ValueRef::Float(value) => Ok(Value::Float(-value)),
+        ValueRef::NonFinite(value) => Ok(non_finite::negated(value)),
         ValueRef::Int(value) => within(value.checked_neg().ok_or_else(|| overflow(kind))?, kind),
         ValueRef::Decimal(units, scale) => match units.checked_neg() {
             Some(units) => Ok(Value::Decimal(units, scale)),
@@ -467,8 +473,7 @@ pub(crate) fn shift(
         _ => return Err(too_far()),
     };
     let moved = shift_micros(micros, interval).and_then(finite);
-    let moved = moved.ok_or_else(too_far)?;
-    Ok(Value::Timestamp(moved))
+    moved.map(Value::Timestamp).ok_or_else(too_far)
 }
 
 /// A moment that is moved by an interval, whose months and days are those of a time zone.

@@ -7,11 +7,12 @@ use super::infinity::{infinite_moment, is_infinite};
 use super::intervals::Interval;
 use super::json_tree::Json;
 use super::networks;
+use super::non_finite::no_integer;
 use super::zones::SessionZone;
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, decode_text_in, encode_text_in, invalid, text_of};
 use crate::types::{FREE_SCALE, SqlType, TypeSpec};
-use sardonyx::schema::{Limit, Value, ValueRef};
+use sardonyx::schema::{Limit, NonFinite, Value, ValueRef};
 use sardonyx_rows::decimals::{divide_rounded, rounded};
 
 /// The context in which a value of one type is converted to another.
@@ -348,6 +349,7 @@ fn to_integer(value: ValueRef<'_>, kind: SqlType) -> Option<Result<Value, SqlErr
             Some(power) => divide_rounded(units, power),
             None => 0,
         },
+        ValueRef::NonFinite(value) => return Some(Err(no_integer(value, kind))),
         ValueRef::Float(value) => match value.is_nan() {
             true => i128::MAX,
             // Halves are rounded to the even number, as on processors.
@@ -391,6 +393,17 @@ fn to_numeric(value: ValueRef<'_>, to: TypeSpec) -> Result<Value, SqlError> {
         ValueRef::Float(float) => decimal_of_float(float).ok_or_else(overflow)?,
         other => other.to_value(),
     };
+    if let Value::NonFinite(value) = value_as_decimal {
+        return match (value, to.precision_and_scale()) {
+            (NonFinite::NaN, _) | (_, None) => Ok(Value::NonFinite(value)),
+            (_, Some((precision, scale))) => {
+                let error = SqlError::new(code::OUT_OF_RANGE, "numeric field overflow");
+                Err(error.detail(format!(
+                    "A field with precision {precision}, scale {scale} cannot hold an infinite value."
+                )))
+            }
+        };
+    }
     let (units, scale) = decimal_of(value_as_decimal.as_ref()).ok_or_else(overflow)?;
     let Some((precision, wanted)) = to.precision_and_scale() else {
         return Ok(Value::Decimal(units, scale));

@@ -130,6 +130,7 @@ pub(crate) fn push_value(
         (ValueRef::Null, _) => out.push_str("null"),
         (ValueRef::Bool(value), _) => out.push_str(if value { "true" } else { "false" }),
         (ValueRef::Float(value), _) if !value.is_finite() => push_text(&text(), out),
+        (ValueRef::NonFinite(_), _) => push_text(&text(), out),
         (_, kind) if is_number(kind) => out.push_str(&text()),
         (ValueRef::Text(text), SqlType::Json | SqlType::Jsonb) => out.push_str(text),
         (ValueRef::Text(text), SqlType::Hstore) => *out += &Hstore::known(text)?.json(false),

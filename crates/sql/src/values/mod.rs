@@ -17,6 +17,7 @@ pub(crate) mod intervals;
 pub(crate) mod json;
 pub(crate) mod json_tree;
 pub(crate) mod networks;
+pub(crate) mod non_finite;
 pub(crate) mod order_keys;
 pub(crate) mod ranges;
 pub(crate) mod search;

@@ -13,6 +13,7 @@ mod generated;
 mod implicit;
 mod large;
 mod large_crashes;
+mod large_creating;
 mod large_defining;
 mod large_open;
 mod large_values;

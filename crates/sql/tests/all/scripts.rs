@@ -279,6 +279,7 @@ scripts! {
     expansions: "expansions.sql",
     formats: "formats.sql",
     infinities: "infinities.sql",
+    non_finite_numerics: "non_finite_numerics.sql",
     pairs: "pairs.sql",
     date_order: "date_order.sql",
     matviews: "matviews.sql",

@@ -2,8 +2,14 @@
 //!
 //! Commit groups are in it on their way from the execution stage to the disk and to the
 //! checkpointer. So it grows like a `Vec` and is reused, never freed, on the hot path.
+//!
+//! A large buffer is a mapping of its own. The C library's heap has no use for the room of a freed block that was aligned:
+//! a new block of the same size, and the bytes to align it, do not fit there. So the heap grew with each buffer that was
+//! freed and made again. A mapping is returned to the system whole. It takes memory only as far as it was filled.
 
 use super::DIRECT_ALIGNMENT;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use sardonyx_base::allocator::LARGE_BYTES;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -27,9 +33,12 @@ impl AlignedBuffer {
     pub fn with_capacity(capacity: usize) -> Self {
         let capacity = capacity.max(1).next_multiple_of(DIRECT_ALIGNMENT);
         let layout = Self::layout(capacity);
-        // SAFETY: the layout's size is not zero.
-        let pointer = unsafe { alloc_zeroed(layout) };
-        let Some(pointer) = NonNull::new(pointer) else {
+        let pointer = match Self::is_mapped(capacity) {
+            true => Self::map(capacity),
+            // SAFETY: the layout's size is not zero.
+            false => NonNull::new(unsafe { alloc_zeroed(layout) }),
+        };
+        let Some(pointer) = pointer else {
             handle_alloc_error(layout)
         };
         AlignedBuffer {
@@ -44,6 +53,20 @@ impl AlignedBuffer {
         let mut buffer = Self::with_capacity(len);
         buffer.len = len;
         buffer
+    }
+
+    /// True if a buffer with so much room is a mapping of its own.
+    fn is_mapped(capacity: usize) -> bool {
+        capacity >= LARGE_BYTES
+    }
+
+    /// Zero bytes in a mapping of their own; `None` if the system has no memory.
+    fn map(capacity: usize) -> Option<NonNull<u8>> {
+        let rights = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
+        let start =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), capacity, rights, MapFlags::PRIVATE) };
+        NonNull::new(start.ok()?.cast())
     }
 
     fn layout(capacity: usize) -> Layout {
@@ -117,6 +140,12 @@ impl AlignedBuffer {
 
 impl Drop for AlignedBuffer {
     fn drop(&mut self) {
+        if Self::is_mapped(self.capacity) {
+            // SAFETY: `map` mapped exactly this for us alone.
+            let unmapped = unsafe { munmap(self.pointer.as_ptr().cast(), self.capacity) };
+            debug_assert!(unmapped.is_ok(), "unmap a buffer: {unmapped:?}");
+            return;
+        }
         // SAFETY: allocated in `with_capacity` with this very layout, and not freed since.
         unsafe { dealloc(self.pointer.as_ptr(), Self::layout(self.capacity)) }
     }
@@ -136,5 +165,63 @@ impl DerefMut for AlignedBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `deref`, and we are borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+
+    /// Set in the entry of a page that is in memory.
+    const PRESENT: u64 = 1 << 63;
+
+    /// Bytes of a buffer's room that are in memory, by the system's page table.
+    fn resident(buffer: &AlignedBuffer) -> usize {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let table =
+            openat(CWD, "/proc/self/pagemap", flags, Mode::empty()).expect("the page table");
+        let page = rustix::param::page_size();
+        let first = buffer.pointer.as_ptr().addr() / page;
+        let mut entries = vec![0u8; buffer.capacity / page * 8];
+        let read = rustix::io::pread(&table, &mut entries, first as u64 * 8);
+        assert_eq!(read, Ok(entries.len()));
+        let entries = entries.as_chunks::<8>().0.iter();
+        let present = entries.filter(|entry| u64::from_ne_bytes(**entry) & PRESENT != 0);
+        present.count() * page
+    }
+
+    #[test]
+    fn a_large_buffer_takes_memory_only_as_far_as_it_was_filled() {
+        // More than the largest page that the system gives at one touch.
+        let mut buffer = AlignedBuffer::with_capacity(32 << 20);
+        assert_eq!(resident(&buffer), 0);
+        buffer.extend_from_slice(&[7; 100]);
+        let some = resident(&buffer);
+        assert!((4096..=4 << 20).contains(&some), "{some}");
+        assert_eq!(buffer[..], [7; 100]);
+    }
+
+    #[test]
+    fn a_large_buffer_returns_its_addresses() {
+        // 128 TiB in sequence: all addresses of a process.
+        for _ in 0..1 << 17 {
+            drop(AlignedBuffer::with_capacity(1 << 30));
+        }
+    }
+
+    #[test]
+    fn a_buffer_keeps_its_bytes_as_it_grows_into_a_mapping_and_beyond() {
+        let mut buffer = AlignedBuffer::with_capacity(1);
+        let mut expected = Vec::new();
+        while buffer.capacity() <= 4 * LARGE_BYTES {
+            let bytes: Vec<u8> = (0..10_007).map(|n| (n + expected.len()) as u8).collect();
+            buffer.extend_from_slice(&bytes);
+            expected.extend(bytes);
+            assert!(buffer.as_ptr().addr().is_multiple_of(DIRECT_ALIGNMENT));
+        }
+        assert!(buffer[..] == expected[..]);
+        let zeroed = AlignedBuffer::zeroed(LARGE_BYTES + 1);
+        assert!(zeroed.iter().all(|byte| *byte == 0));
     }
 }

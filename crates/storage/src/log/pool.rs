@@ -3,6 +3,7 @@
 //!
 //! A bulk load fills groups beyond the usual size, and its buffers grow. They are used again as long as groups come that
 //! fill them so far. Then they are freed: memory that was touched once stays resident, for as long as the database is open.
+//! Buffers that no group needed for a while are freed for the same reason.
 
 use super::record::RecordError;
 use super::seal::SealedGroup;
@@ -11,6 +12,10 @@ use crate::disk::{AlignedBuffer, DIRECT_ALIGNMENT};
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
+
+/// The pool looks for idle buffers each time that so many came back. A new buffer costs its page faults, so that few are
+/// made for each.
+const RETURNS_PER_LOOK: u32 = 64;
 
 /// A bounded set of buffers.
 pub struct BufferPool {
@@ -27,12 +32,33 @@ pub struct BufferPool {
 
 #[derive(Debug)]
 struct State {
+    /// The last one is used first.
     free: Vec<AlignedBuffer>,
     out: usize,
+    /// The least number of free ones since the last look for idle ones.
+    least_free: usize,
+    /// Buffers that came back since then.
+    returns: u32,
     /// A thread left without a buffer.
     missed: bool,
     /// No thread waits any more: some buffers may never come back.
     unbounded: bool,
+}
+
+impl State {
+    /// A buffer came back. Takes out those that were free since the last look, if it is time for one.
+    fn idle(&mut self) -> Vec<AlignedBuffer> {
+        self.returns += 1;
+        // Larger ones may have been freed meanwhile.
+        self.least_free = self.least_free.min(self.free.len());
+        if self.returns < RETURNS_PER_LOOK {
+            return Vec::new();
+        }
+        // The first ones are used last.
+        let idle = self.free.drain(..self.least_free).collect();
+        (self.returns, self.least_free) = (0, self.free.len());
+        idle
+    }
 }
 
 impl BufferPool {
@@ -47,6 +73,8 @@ impl BufferPool {
             state: Mutex::new(State {
                 free: Vec::new(),
                 out: 0,
+                least_free: 0,
+                returns: 0,
                 missed: false,
                 unbounded: false,
             }),
@@ -113,12 +141,21 @@ impl BufferPool {
     fn take_from(&self, mut state: MutexGuard<'_, State>) -> AlignedBuffer {
         state.out += 1;
         let reused = state.free.pop();
+        state.least_free = state.least_free.min(state.free.len());
         drop(state);
         reused.unwrap_or_else(|| AlignedBuffer::with_capacity(self.buffer_bytes))
     }
 
+    /// The most bytes that the buffers take, if those in use have the usual size.
+    pub fn bytes(&self) -> u64 {
+        let state = self.state.lock();
+        let free: usize = state.free.iter().map(AlignedBuffer::capacity).sum();
+        (free + state.out * self.buffer_bytes) as u64
+    }
+
     /// Gives a buffer back. One that a large transaction made much larger is freed. After a group of usual size, larger
-    /// buffers are: this one, or one that is not in use.
+    /// buffers are: this one, or one that is not in use. From time to time, those are freed that were not used since the
+    /// last time.
     pub fn give(&self, mut buffer: AlignedBuffer) {
         let is_usual = buffer.len() <= self.buffer_bytes;
         buffer.clear();
@@ -139,10 +176,11 @@ impl BufferPool {
                 None
             }
         };
+        let idle = state.idle();
         let missed = std::mem::take(&mut state.missed);
         drop(state);
         // Giving memory back to the system takes long.
-        drop(freed);
+        drop((freed, idle));
         self.returned.notify_one();
         if missed {
             (self.on_return)();
@@ -243,5 +281,30 @@ mod tests {
         assert_eq!(capacities(&pool), [0; 0], "larger, and not filled");
         group(&[2 * USUAL + 1]);
         assert_eq!(capacities(&pool), [0; 0], "much larger");
+    }
+
+    #[test]
+    fn buffers_that_no_group_needed_for_a_while_are_freed() {
+        let pool = BufferPool::new(USUAL, Some(6), || {});
+        let use_together = |count: usize| {
+            let taken: Vec<_> = (0..count).map(|_| pool.take()).collect();
+            taken.into_iter().for_each(|buffer| pool.give(buffer));
+        };
+        use_together(6);
+        assert_eq!(pool.bytes(), 6 * USUAL as u64);
+        // Those that are needed now and then stay.
+        for _ in 0..RETURNS_PER_LOOK {
+            use_together(1);
+            use_together(1);
+            use_together(4);
+        }
+        assert_eq!(capacities(&pool), [USUAL; 4]);
+        for _ in 0..2 * RETURNS_PER_LOOK {
+            use_together(1);
+        }
+        assert_eq!(capacities(&pool), [USUAL]);
+        let taken = pool.take();
+        assert_eq!(pool.bytes(), USUAL as u64, "in use");
+        pool.give(taken);
     }
 }

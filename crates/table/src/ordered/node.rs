@@ -264,6 +264,39 @@ impl Leaf {
         self.fit(keys);
     }
 
+    /// True if the keys of this leaf and of the one behind it may be in one leaf with these heads.
+    pub fn shares_heads_with(&self, keys: &impl Keys, behind: &Leaf) -> bool {
+        let skips = (self.skip(), behind.skip());
+        if keys.is_exact() || skips == (0, 0) {
+            return true;
+        }
+        let last = behind.count() - 1;
+        skips.0 == skips.1
+            && skip_of(keys, self.entry(0).address, behind.entry(last).address) >= skips.0
+    }
+
+    /// Moves entries to the leaf behind it, or from there, so that this leaf has `count`; there is room.
+    pub fn balance(&mut self, behind: &mut Leaf, count: usize) {
+        let (here, there) = (self.count(), behind.count());
+        if let Some(more) = here.checked_sub(count) {
+            behind.prefixes.copy_within(..there, more);
+            behind.addresses.copy_within(..there, more);
+            behind.prefixes[..more].copy_from_slice(&self.prefixes[count..here]);
+            behind.addresses[..more].copy_from_slice(&self.addresses[count..here]);
+            self.prefixes[count..].fill(UNUSED);
+            behind.set_count(there + more);
+        } else {
+            let more = count - here;
+            self.prefixes[here..count].copy_from_slice(&behind.prefixes[..more]);
+            self.addresses[here..count].copy_from_slice(&behind.addresses[..more]);
+            behind.prefixes.copy_within(more..there, 0);
+            behind.addresses.copy_within(more..there, 0);
+            behind.prefixes[there - more..].fill(UNUSED);
+            behind.set_count(there - more);
+        }
+        self.set_count(count);
+    }
+
     /// A leaf of the one entry that comes behind this leaf's, which has this key. It skips as many bytes, if they are the
     /// key's: keys that come in order then find it as they would find this one.
     pub fn appended(&self, keys: &impl Keys, key: &[u8], row: Address) -> Leaf {

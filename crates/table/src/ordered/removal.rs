@@ -170,7 +170,7 @@ impl Tree {
 
 /// The pairs of neighbours, below the node at a level of a path, one of which the path leads to: the number of the left
 /// one, and both with the first entries below them.
-fn neighbours(
+pub(super) fn neighbours(
     store: &IndexStore,
     path: &Path,
     level: usize,

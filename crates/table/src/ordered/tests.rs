@@ -1,3 +1,5 @@
+mod walks;
+
 use super::node::{INNER_BYTES, INNER_ENTRIES, LEAF_BYTES};
 use super::*;
 use proptest::prelude::*;
@@ -567,5 +569,33 @@ fn each_entry_between_two_edges_is_drawn_by_one_number() {
         let mut rows: Vec<u64> = there.map(|(_, row)| *row).collect();
         rows.sort_unstable();
         assert_eq!(drawn(&pair, (from, to)), rows);
+    }
+}
+
+/// The part of the leaves' places that has entries.
+fn fill(pair: &Pair) -> f64 {
+    let (nodes, tree) = (pair.store.bytes(), pair.tree);
+    let (Ok(Place { leaf: mut at, .. }), mut leaves) = (tree.start(nodes), 0);
+    while at.0 != 0 {
+        leaves += 1;
+        at = live_leaf(nodes, at).next();
+    }
+    tree.len() as f64 / (leaves * LEAF_ENTRIES) as f64
+}
+
+#[test]
+fn leaves_of_keys_in_random_order_are_four_fifths_full() {
+    let scattered = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8;
+    // Exact keys, and keys that begin alike, whose heads skip the same bytes in all leaves.
+    for (is_exact, begins) in [(true, &b""[..]), (false, b"tenant:00000042:")] {
+        let mut pair = Pair::new();
+        pair.rows.is_exact = is_exact;
+        for n in 1..=20_000 {
+            let bytes = (scattered(n) << 8).to_be_bytes();
+            pair.insert(&([begins, &bytes].concat(), n * 8));
+        }
+        pair.check();
+        let full = fill(&pair);
+        assert!((0.78..0.84).contains(&full), "{full}, exact: {is_exact}");
     }
 }

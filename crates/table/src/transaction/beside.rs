@@ -3,7 +3,7 @@
 //!
 //! The catalogue has the new content as a table of the engine's own without rows. Its pages name the future table, and
 //! a life that this does not have yet. If the process ends before the switch, the content is an empty table. It is
-//! dropped by the next one, with its table, and by [`Transaction::forget_all_beside`].
+//! dropped when the content of any table is begun, with its table, and by [`Transaction::forget_all_beside`].
 //!
 //! The content may be of another schema than the table, if a definition is to rewrite the rows. [`Redefined`] has that
 //! schema, from a trial of the definition on the emptied table. The transaction that switches runs the definition again on
@@ -211,11 +211,9 @@ impl Transaction<'_> {
         }
         let life_before = state.life;
         let name = name_of(table);
-        if let Some(there) = self.next_content(table) {
-            if self.is_being_made(there) {
-                return Err(self.beside_conflict(table));
-            }
-            self.drop_numbered(there)?;
+        self.drop_all_left()?;
+        if self.next_content(table).is_some() {
+            return Err(self.beside_conflict(table));
         }
         self.require_newer_catalogue(table)?;
         let mut definition = self.space.catalogue.definitions[usize::from(table)].clone();
@@ -245,16 +243,13 @@ impl Transaction<'_> {
         created: &Definition,
         state: &TableState,
     ) -> Result<Beside, TableError> {
-        let number = loop {
-            let number = self.space.catalogue.next_number();
-            // The declaration has the error of a number that is too large.
-            let number = u16::try_from(number).unwrap_or(u16::MAX);
-            match self.next_content(number) {
-                None => break number,
-                Some(left) if self.is_being_made(left) => return Err(self.beside_conflict(left)),
-                Some(left) => self.drop_numbered(left)?,
-            }
-        };
+        self.drop_all_left()?;
+        let number = self.space.catalogue.next_number();
+        // The declaration has the error of a number that is too large.
+        let number = u16::try_from(number).unwrap_or(u16::MAX);
+        if let Some(made) = self.next_content(number) {
+            return Err(self.beside_conflict(made));
+        }
         let mut definition = created.clone();
         definition.name = name_of(number);
         let declared = self.declare(definition)?;
@@ -518,15 +513,18 @@ impl Transaction<'_> {
     #[doc(hidden)]
     #[inline]
     pub fn forget_all_beside(&mut self) -> Result<(), Error> {
-        Ok(self.whole(|tx| {
-            for number in 0..tx.space.catalogue.definitions.len() as u16 {
-                let name = &tx.space.catalogue.definitions[usize::from(number)].name;
-                if is_next_content(name) && !tx.is_being_made(number) {
-                    tx.drop_numbered(number)?;
-                }
+        Ok(self.whole(Self::drop_all_left)?)
+    }
+
+    /// The same, in a call that may be undone.
+    fn drop_all_left(&mut self) -> Result<(), TableError> {
+        for number in 0..self.space.catalogue.definitions.len() as u16 {
+            let name = &self.space.catalogue.definitions[usize::from(number)].name;
+            if is_next_content(name) && !self.is_being_made(number) {
+                self.drop_numbered(number)?;
             }
-            Ok::<_, TableError>(())
-        })?)
+        }
+        Ok(())
     }
 
     /// The number under which a table's next content is made, or was.

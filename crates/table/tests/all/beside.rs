@@ -435,6 +435,31 @@ fn what_a_crash_left_is_dropped_by_the_next_one() {
 }
 
 #[test]
+fn an_abandoned_content_is_dropped_by_the_next_one_of_any_table() {
+    let (mut world, table, before) = stock(true);
+    let abandoned = world.commit(|tx| {
+        let redefined = tx.try_create(create).expect("tried");
+        let made = tx.begin_redefined(&redefined).expect("begun");
+        let other = tx.begin_beside(table).expect("begun");
+        [made, other]
+    });
+    let there = world.space.definitions().len();
+    let number = abandoned[0].table();
+    drop(abandoned);
+    let again = world.commit(|tx| {
+        let other = tx.create_table("third", schema(true)).expect("created");
+        tx.begin_beside(other).expect("begun")
+    });
+    // The new table has a number of its own, and its content that of an abandoned one.
+    assert_eq!(world.space.definitions().len(), there + 1);
+    world.commit(|tx| assert!(tx.forget_beside(number).is_ok()));
+    check(&world.space, table, &before);
+    drop(again);
+    world.commit(|tx| tx.forget_all_beside().expect("dropped"));
+    assert!(!world.space.view().has_next_contents());
+}
+
+#[test]
 fn what_a_crash_left_goes_with_its_table_and_when_it_is_asked_for() {
     for is_dropped in [false, true] {
         let (mut world, table, before) = stock(true);

@@ -4,7 +4,7 @@
 
 use super::super::{
     Column, Declared, DeclaredDefault, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit,
-    OnDelete, SchemaError, Type, Value,
+    OnDelete, SchemaError, Type, Value, ValueRef,
 };
 use super::{
     COLUMN_DROPPED, COLUMN_NULLABLE, DECLARED_NOT_NULL, INDEX_DEFERRABLE, INDEX_ORDERED,
@@ -168,7 +168,10 @@ impl<'a> Reader<'a> {
             2 => Value::Int(i128::from_le_bytes(self.array()?)),
             3 => Value::U128(u128::from_le_bytes(self.array()?)),
             4 => Value::Float(f64::from_le_bytes(self.array()?)),
-            5 => Value::Decimal(i128::from_le_bytes(self.array()?), self.u8()?),
+            5 => {
+                let (units, scale) = (i128::from_le_bytes(self.array()?), self.u8()?);
+                ValueRef::decimal(units, scale).to_value()
+            }
             6 => Value::Text(self.text()?),
             7 => Value::Bytes(self.byte_string()?.to_vec()),
             8 => Value::Date(i32::from_le_bytes(self.array()?)),

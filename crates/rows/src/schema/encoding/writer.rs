@@ -130,6 +130,10 @@ impl Writer {
                 self.tagged(5, &units.to_le_bytes());
                 self.u8(*scale);
             }
+            Value::NonFinite(value) => {
+                self.tagged(5, &value.units().to_le_bytes());
+                self.u8(0);
+            }
             Value::Text(text) => {
                 self.u8(6);
                 self.text(text);

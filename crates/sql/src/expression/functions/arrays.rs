@@ -10,7 +10,7 @@ use crate::values::arithmetic::{decimal_of, shift, shift_in};
 use crate::values::arrays;
 use crate::values::intervals::Interval;
 use crate::values::order_keys::check_comparable;
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::{NonFinite, Value, ValueRef};
 use sardonyx_rows::condition::compare;
 use std::collections::HashSet;
 
@@ -208,6 +208,18 @@ fn series(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -> Answer
 }
 
 fn decimal_series(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -> Answer {
+    for (at, name) in ["start value", "stop value", "step size"]
+        .iter()
+        .enumerate()
+    {
+        let reason = match a.value(at) {
+            ValueRef::NonFinite(NonFinite::NaN) => "NaN",
+            ValueRef::NonFinite(_) => "infinity",
+            _ => continue,
+        };
+        let text = format!("{name} cannot be {reason}");
+        return Err(SqlError::new(code::INVALID_PARAMETER_VALUE, text));
+    }
     let of = |at| decimal_of(a.value(at)).unwrap_or((1, 0));
     let (from, to, step) = (of(0), of(1), of(2));
     // All numbers have the most digits of the three; the first is given unchanged.

@@ -55,7 +55,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_relation_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
     pg_relation_size(REGCLASS, TEXT) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
     pg_size_pretty(INT8) -> TEXT, |a, _| size_pretty(a.int(0).into(), 0), "number of bytes with a unit";
-    pg_size_pretty(NUMERIC) -> TEXT, |a, _| { let (units, scale) = decimal_of(a.value(0)).unwrap_or_default(); size_pretty(units, scale) }, "number of bytes with a unit";
+    pg_size_pretty(NUMERIC) -> TEXT, numeric_size, "number of bytes with a unit";
     pg_statistics_obj_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_table_is_visible(OID) -> BOOL, is_visible, "true of tables that are found without a schema; null if there is none of the number", stable;
     pg_table_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
@@ -226,6 +226,14 @@ fn type_name(oid: u32, modifier: i32, with: &Environment<'_>) -> Result<String, 
         (None, None) => None,
     };
     Ok(kind.map_or("???".into(), |kind| TypeSpec::new(kind, modifier).to_sql()))
+}
+
+fn numeric_size(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
+    if let ValueRef::NonFinite(value) = a.value(0) {
+        return text(format!("{value} PB"));
+    }
+    let (units, scale) = decimal_of(a.value(0)).unwrap_or_default();
+    size_pretty(units, scale)
 }
 
 /// A number of bytes, in units of `10^-scale`, with the unit from which on it is not long. Bytes alone have a fraction.

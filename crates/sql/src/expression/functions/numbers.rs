@@ -10,8 +10,9 @@ use crate::values::arithmetic::{
 };
 use crate::values::cast::cast;
 use crate::values::exact;
+use crate::values::non_finite::{self, is_non_finite};
 use crate::values::order_keys::order_key_of;
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::{NonFinite, Value, ValueRef};
 use sardonyx_rows::condition::compare;
 use sardonyx_rows::decimals::{divide_rounded, rounded};
 use std::cmp::Ordering;
@@ -28,8 +29,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     ceil(FLOAT8) -> FLOAT8, |a, _| float(a, f64::ceil), "least whole number that is not below it";
     ceiling(NUMERIC) -> NUMERIC, |a, _| whole(a, ceil), "least whole number that is not below it";
     ceiling(FLOAT8) -> FLOAT8, |a, _| float(a, f64::ceil), "least whole number that is not below it";
-    div(NUMERIC, NUMERIC) -> NUMERIC, |a, _| exact::whole_quotient(number(a, 0)?, number(a, 1)?), "whole part of the quotient";
-    exp(NUMERIC) -> NUMERIC, |a, _| exact::exponential(number(a, 0)?), "e to its power";
+    div(NUMERIC, NUMERIC) -> NUMERIC, |a, _| of_two(a, exact::whole_quotient, non_finite::quotient), "whole part of the quotient";
+    exp(NUMERIC) -> NUMERIC, |a, _| of_one(a, exact::exponential, |value| Ok(non_finite::exponential(value))), "e to its power";
     exp(FLOAT8) -> FLOAT8, |a, _| exponential(float_of(a.value(0))), "e to its power";
     floor(NUMERIC) -> NUMERIC, |a, _| whole(a, i128::div_euclid), "greatest whole number that is not above it";
     floor(FLOAT8) -> FLOAT8, |a, _| float(a, f64::floor), "greatest whole number that is not above it";
@@ -37,38 +38,38 @@ pub(super) static TABLE: &[Definition] = functions! {
     gcd(INT8, INT8) -> INT8, |a, _| within(divisor(a), SqlType::Int8), "greatest common divisor";
     lcm(INT4, INT4) -> INT4, |a, _| within(multiple(a), SqlType::Int4), "least common multiple";
     lcm(INT8, INT8) -> INT8, |a, _| within(multiple(a), SqlType::Int8), "least common multiple";
-    ln(NUMERIC) -> NUMERIC, |a, _| exact::natural_logarithm(number(a, 0)?), "natural logarithm";
+    ln(NUMERIC) -> NUMERIC, |a, _| of_one(a, exact::natural_logarithm, common_logarithm), "natural logarithm";
     ln(FLOAT8) -> FLOAT8, |a, _| logarithm(float_of(a.value(0)), f64::ln), "natural logarithm";
-    log(NUMERIC) -> NUMERIC, |a, _| exact::logarithm((10, 0), number(a, 0)?), "logarithm to base 10";
+    log(NUMERIC) -> NUMERIC, |a, _| of_one(a, |number| exact::logarithm((10, 0), number), common_logarithm), "logarithm to base 10";
     log(FLOAT8) -> FLOAT8, |a, _| logarithm(float_of(a.value(0)), f64::log10), "logarithm to base 10";
-    log(NUMERIC, NUMERIC) -> NUMERIC, |a, _| exact::logarithm(number(a, 0)?, number(a, 1)?), "logarithm of the second to the base of the first";
-    log10(NUMERIC) -> NUMERIC, |a, _| exact::logarithm((10, 0), number(a, 0)?), "logarithm to base 10";
+    log(NUMERIC, NUMERIC) -> NUMERIC, |a, _| of_two(a, exact::logarithm, non_finite::logarithm), "logarithm of the second to the base of the first";
+    log10(NUMERIC) -> NUMERIC, |a, _| of_one(a, |number| exact::logarithm((10, 0), number), common_logarithm), "logarithm to base 10";
     log10(FLOAT8) -> FLOAT8, |a, _| logarithm(float_of(a.value(0)), f64::log10), "logarithm to base 10";
     factorial(INT8) -> NUMERIC, |a, _| factorial(a.int(0)), "product of the whole numbers up to it";
     gcd(NUMERIC, NUMERIC) -> NUMERIC, |a, _| common(a, false), "greatest common divisor";
     lcm(NUMERIC, NUMERIC) -> NUMERIC, |a, _| common(a, true), "least common multiple";
-    min_scale(NUMERIC) -> INT4, |a, _| { let (units, scale) = number(a, 0)?; int(without_zeros(units, scale).1) }, "digits behind the point that it needs";
+    min_scale(NUMERIC) -> INT4, |a, _| digits_behind(a, |(units, scale)| without_zeros(units, scale).1), "digits behind the point that it needs";
     mod(INT2, INT2) -> INT2, |a, _| rest(a, SqlType::Int2), "rest of the division";
     mod(INT4, INT4) -> INT4, |a, _| rest(a, SqlType::Int4), "rest of the division";
     mod(INT8, INT8) -> INT8, |a, _| rest(a, SqlType::Int8), "rest of the division";
     mod(NUMERIC, NUMERIC) -> NUMERIC, |a, _| rest(a, SqlType::Numeric), "rest of the division";
     num_nonnulls(ANY) -> INT4, |a, _| int(a.typed(0).filter(|(_, value)| *value != ValueRef::Null).count()), "number of arguments that are not null", variadic, on_null;
     num_nulls(ANY) -> INT4, |a, _| int(a.typed(0).filter(|(_, value)| *value == ValueRef::Null).count()), "number of arguments that are null", variadic, on_null;
-    pow(NUMERIC, NUMERIC) -> NUMERIC, |a, _| exact::power(number(a, 0)?, number(a, 1)?), "first to the power of the second";
+    pow(NUMERIC, NUMERIC) -> NUMERIC, |a, _| numeric_power(a), "first to the power of the second";
     pow(FLOAT8, FLOAT8) -> FLOAT8, |a, _| power(a), "first to the power of the second";
-    power(NUMERIC, NUMERIC) -> NUMERIC, |a, _| exact::power(number(a, 0)?, number(a, 1)?), "first to the power of the second";
+    power(NUMERIC, NUMERIC) -> NUMERIC, |a, _| numeric_power(a), "first to the power of the second";
     power(FLOAT8, FLOAT8) -> FLOAT8, |a, _| power(a), "first to the power of the second";
     random() -> FLOAT8, random, "number from 0 up to, but not, 1", volatile;
     round(NUMERIC) -> NUMERIC, |a, _| to_digits(a, true), "nearest whole number, halves away from zero";
     round(FLOAT8) -> FLOAT8, |a, _| float(a, f64::round_ties_even), "nearest whole number, halves to the even one";
     round(NUMERIC, INT4) -> NUMERIC, |a, _| to_digits(a, true), "rounded to so many digits behind the point";
     round(FLOAT8, INT4) -> NUMERIC, |a, _| to_digits(a, true), "as of `numeric`; PostgreSQL has none of floats";
-    scale(NUMERIC) -> INT4, |a, _| int(number(a, 0)?.1), "digits behind the point";
-    sign(NUMERIC) -> NUMERIC, |a, _| whole(a, |units, _| units.signum()), "-1, 0 or 1";
+    scale(NUMERIC) -> INT4, |a, _| digits_behind(a, |(_, scale)| scale), "digits behind the point";
+    sign(NUMERIC) -> NUMERIC, |a, _| of_one(a, |(units, _)| Ok(Value::Decimal(units.signum(), 0)), |value| Ok(non_finite::sign(value))), "-1, 0 or 1";
     sign(FLOAT8) -> FLOAT8, |a, _| float(a, sign), "-1, 0 or 1";
-    sqrt(NUMERIC) -> NUMERIC, |a, _| exact::root(number(a, 0)?), "square root";
+    sqrt(NUMERIC) -> NUMERIC, |a, _| of_one(a, exact::root, non_finite::root), "square root";
     sqrt(FLOAT8) -> FLOAT8, |a, _| root(float_of(a.value(0))), "square root";
-    trim_scale(NUMERIC) -> NUMERIC, |a, _| { let (units, scale) = number(a, 0)?; let (units, scale) = without_zeros(units, scale); Ok(Value::Decimal(units, scale)) }, "without zeros at its end";
+    trim_scale(NUMERIC) -> NUMERIC, |a, _| of_one(a, short, unchanged), "without zeros at its end";
     trunc(NUMERIC) -> NUMERIC, |a, _| to_digits(a, false), "without what is behind the point";
     trunc(FLOAT8) -> FLOAT8, |a, _| float(a, f64::trunc), "without what is behind the point";
     trunc(NUMERIC, INT4) -> NUMERIC, |a, _| to_digits(a, false), "cut to so many digits behind the point";
@@ -131,18 +132,72 @@ fn number(a: Arguments<'_>, at: usize) -> Result<(i128, u8), SqlError> {
     decimal_of(a.value(at)).ok_or_else(too_large)
 }
 
+/// A function of a number, and the same of NaN and infinities.
+fn of_one(
+    a: Arguments<'_>,
+    of: impl Fn((i128, u8)) -> Answer,
+    of_non_finite: impl Fn(NonFinite) -> Answer,
+) -> Answer {
+    match a.value(0) {
+        ValueRef::NonFinite(value) => of_non_finite(value),
+        _ => of(number(a, 0)?),
+    }
+}
+
+/// A function of two numbers, and the same if one of them is NaN or infinite.
+fn of_two(
+    a: Arguments<'_>,
+    of: impl Fn((i128, u8), (i128, u8)) -> Answer,
+    of_non_finite: impl Fn(ValueRef<'_>, ValueRef<'_>) -> Answer,
+) -> Answer {
+    match is_non_finite(a.value(0)) || is_non_finite(a.value(1)) {
+        true => of_non_finite(a.value(0), a.value(1)),
+        false => of(number(a, 0)?, number(a, 1)?),
+    }
+}
+
+fn unchanged(value: NonFinite) -> Answer {
+    Ok(Value::NonFinite(value))
+}
+
+fn short((units, scale): (i128, u8)) -> Answer {
+    let (units, scale) = without_zeros(units, scale);
+    Ok(Value::Decimal(units, scale))
+}
+
+/// A number of digits; NaN and infinities have none.
+fn digits_behind(a: Arguments<'_>, of: impl Fn((i128, u8)) -> u8) -> Answer {
+    of_one(a, |number| int(of(number)), |_| Ok(Value::Null))
+}
+
+/// The logarithm to any finite base.
+fn common_logarithm(of: NonFinite) -> Answer {
+    non_finite::logarithm(ValueRef::Decimal(10, 0), ValueRef::NonFinite(of))
+}
+
+fn numeric_power(a: Arguments<'_>) -> Answer {
+    let of_non_finite =
+        |of: ValueRef<'_>, to: ValueRef<'_>| non_finite::calculated(Arithmetic::Power, of, to);
+    of_two(a, exact::power, of_non_finite)
+}
+
 fn float(a: Arguments<'_>, of: fn(f64) -> f64) -> Answer {
     Ok(Value::Float(of(float_of(a.value(0)))))
 }
 
 /// Computes a whole number from the digits of a number and the power of ten that divides them.
 fn whole(a: Arguments<'_>, of: fn(i128, i128) -> i128) -> Answer {
-    let (units, scale) = number(a, 0)?;
-    let power = 10_i128.checked_pow(scale.into()).ok_or_else(too_large)?;
-    Ok(Value::Decimal(of(units, power), 0))
+    let of = |(units, scale): (i128, u8)| {
+        let power = 10_i128.checked_pow(scale.into()).ok_or_else(too_large)?;
+        Ok(Value::Decimal(of(units, power), 0))
+    };
+    of_one(a, of, unchanged)
 }
 
 fn absolute(value: ValueRef<'_>) -> Answer {
+    if let ValueRef::NonFinite(value) = value {
+        return Ok(non_finite::absolute(value));
+    }
     let (units, scale) = decimal_of(value).ok_or_else(too_large)?;
     let units = units.checked_abs().ok_or_else(too_large)?;
     Ok(match value {
@@ -165,14 +220,17 @@ fn sign(value: f64) -> f64 {
 
 /// Rounds or truncates to the number of digits behind the point in the second argument; before it if that is negative.
 fn to_digits(a: Arguments<'_>, is_rounded: bool) -> Answer {
-    let (units, scale) = match a.value(0) {
+    let exact = match a.value(0) {
         ValueRef::Float(_) => {
             let to = TypeSpec::plain(SqlType::Numeric);
-            let exact = cast(a.value(0), SqlType::Float8, to, true)?;
-            decimal_of(exact.as_ref()).ok_or_else(too_large)?
+            cast(a.value(0), SqlType::Float8, to, true)?
         }
-        _ => number(a, 0)?,
+        other => other.to_value(),
     };
+    if let Value::NonFinite(value) = exact {
+        return unchanged(value);
+    }
+    let (units, scale) = decimal_of(exact.as_ref()).ok_or_else(too_large)?;
     let power = 10_i128.checked_pow(scale.into()).ok_or_else(too_large)?;
     let to = a.int(1);
     if to >= 0 {
@@ -232,6 +290,9 @@ fn factorial(of: i64) -> Answer {
 
 /// The greatest common divisor, or the least common multiple, of two decimals.
 fn common(a: Arguments<'_>, is_multiple: bool) -> Answer {
+    if is_non_finite(a.value(0)) || is_non_finite(a.value(1)) {
+        return Ok(Value::NonFinite(NonFinite::NaN));
+    }
     let (one, other) = (number(a, 0)?, number(a, 1)?);
     let scale = one.1.max(other.1);
     let units = |of: (i128, u8)| rounded(of.0, of.1, scale).ok_or_else(too_large);
@@ -308,6 +369,24 @@ fn float_bucket(a: Arguments<'_>) -> Answer {
 
 fn bucket(a: Arguments<'_>) -> Answer {
     let count = bucket_count(a)?;
+    let is_nan = |at| a.value(at) == ValueRef::NonFinite(NonFinite::NaN);
+    if is_nan(0) || is_nan(1) || is_nan(2) {
+        return Err(wrong_bucket(
+            "operand, lower bound, and upper bound cannot be NaN",
+        ));
+    }
+    if is_non_finite(a.value(1)) || is_non_finite(a.value(2)) {
+        return Err(wrong_bucket("lower and upper bounds must be finite"));
+    }
+    if let ValueRef::NonFinite(value) = a.value(0) {
+        let is_above = value == NonFinite::Infinity;
+        return match compare(a.value(1), a.value(2)) {
+            Some(Ordering::Less) if is_above => bucket_number(count + 1),
+            Some(Ordering::Greater) if !is_above => bucket_number(count + 1),
+            Some(Ordering::Less | Ordering::Greater) => int(0),
+            _ => Err(wrong_bucket("lower bound cannot equal upper bound")),
+        };
+    }
     let (value, low, high) = (number(a, 0)?, number(a, 1)?, number(a, 2)?);
     let scale = value.1.max(low.1).max(high.1);
     let units = |of: (i128, u8)| rounded(of.0, of.1, scale).ok_or_else(too_large);

@@ -33,8 +33,14 @@ const FLOAT4_DIGITS: usize = 6;
 const FLOAT8_DIGITS: usize = 15;
 
 fn numeric_to_char(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
-    let (units, scale) = decimal_of(a.value(0)).unwrap_or_default();
-    text(to_char(Number::Decimal(units, scale), a.text(1))?)
+    let number = match a.value(0) {
+        ValueRef::NonFinite(value) => Number::NonFinite(value),
+        other => {
+            let (units, scale) = decimal_of(other).unwrap_or_default();
+            Number::Decimal(units, scale)
+        }
+    };
+    text(to_char(number, a.text(1))?)
 }
 
 fn shown(of: &Shown, template: &str) -> Answer {

@@ -9,7 +9,7 @@ use crate::values::arithmetic::{Arithmetic, DAY, calculate, float_of, shift, shi
 use crate::values::infinity::{finite, is_infinite};
 use crate::values::intervals::Interval;
 use crate::values::time_units::{self, Unit, not_cut_to, not_of};
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::{NonFinite, Value, ValueRef};
 use sardonyx_rows::value_text::{date_of, days_of};
 
 pub(super) static TABLE: &[Definition] = functions! {
@@ -335,13 +335,8 @@ fn name_of_value(value: ValueRef<'_>) -> &'static str {
 
 fn extract(part: &str, value: ValueRef<'_>) -> Answer {
     if is_infinite(value) {
-        return match extract_infinite(part, value)? {
-            Some(_) => Err(
-                SqlError::unsupported("an infinite numeric is not supported")
-                    .hint("Call date_part, which returns a float."),
-            ),
-            None => Ok(Value::Null),
-        };
+        let infinite = extract_infinite(part, value)?.and_then(NonFinite::of_float);
+        return Ok(infinite.map_or(Value::Null, Value::NonFinite));
     }
     let (days, time) = moment(value);
     let (year, month, day) = date_of(days);

@@ -1,15 +1,20 @@
 //! `CREATE TABLE … AS`, `SELECT … INTO`, `CREATE MATERIALIZED VIEW` and `REFRESH` of many rows.
 //!
-//! A short call runs the statement without its rows, notes the schema and the plan of the query, and undoes all. The
-//! query runs in a snapshot, and its rows go into a content for the table that the statement creates or empties
-//! ([`Filling`]). The last call checks that the tables read are unchanged, and runs the statement without its rows again;
-//! the table has the content then. Few rows are inserted in that call.
+//! A short call runs the statement without its rows, notes the schema and the plan of the query, undoes all, and takes a
+//! snapshot. The query runs in that snapshot, and its rows go into a content for the table that the statement creates or
+//! empties ([`Filling`]). The last call runs the statement without its rows again; the table has the content then. Few
+//! rows are inserted in that call.
 //!
-//! Invariant: the statement and the query are those of one version of the catalogue. With another one in the last call,
-//! the statement begins again.
+//! Others may change the tables that were read, and define anything else, meanwhile: the statement counts as run at its
+//! snapshot, which is later than its beginning. Until the last call, its table has no rows that anyone could read. So
+//! every other transaction reads the same rows as if the statement had run at the snapshot. The rows of a materialized
+//! view are those of its last refresh, by definition.
+//!
+//! Invariant: plan and snapshot are of one turn of the stage, so of one catalogue. The last call makes the same table as
+//! the first one, or the statement begins again.
 
 use super::defining::of_stage;
-use super::filling::{Filling, HasRead};
+use super::filling::Filling;
 use super::made::{Came, Made, Ran};
 use super::pace::Pace;
 use super::whole::{Stop, Whole, commit, give_up, note_drawn};
@@ -23,10 +28,11 @@ use crate::relation::Relation;
 use crate::result::Complete;
 use crate::running::{Read, run_plan};
 use crate::session::given::Given;
+use crate::source::Source;
 use crate::write_target::WriteTarget;
 use sardonyx::low_level::{Beside, Redefined};
 use sardonyx::schema::Value;
-use sardonyx::{Durability, Transaction};
+use sardonyx::{Durability, Snapshot, Transaction};
 use std::sync::Arc;
 
 /// The statement.
@@ -41,9 +47,14 @@ struct Creating<'c> {
 struct Tried {
     redefined: Redefined,
     planned: Planned,
-    /// The version of the catalogue.
-    version: u64,
+    /// The view, if the statement fills one again.
+    refreshed: Option<u16>,
+    /// The state of the tables in that call.
+    snapshot: Snapshot,
 }
+
+/// A view that is filled again, and the state before that.
+type Refreshed = (u16, Snapshot);
 
 /// Tries once.
 pub(super) fn create(
@@ -61,11 +72,7 @@ pub(super) fn create(
     let Some(tried) = creating.try_it()? else {
         return Ok(Came::InStage);
     };
-    let begun = database.committed(&with.context.interrupt)?;
-    if begun.version != tried.version {
-        return Ok(Came::Again);
-    }
-    let snapshot = begun.snapshot;
+    let snapshot = tried.snapshot.clone();
     if creating
         .limits
         .is_small(&tried.planned, &&**snapshot.space())
@@ -82,7 +89,7 @@ pub(super) fn create(
             schema: schema.clone(),
         },
         schema,
-        version: Some(tried.version),
+        version: None,
         other: None,
         kept: Kept::default(),
         pace: Pace::default(),
@@ -97,13 +104,14 @@ pub(super) fn create(
         (Ok(_), None) => None,
     };
     drop(snapshot);
+    let refreshed = tried.refreshed.map(|table| (table, tried.snapshot));
     let ended = match stop {
         Some(stop) => {
             // With the content: only one without an owner is dropped from the catalogue.
             drop(filling);
             Err(stop)
         }
-        None => creating.end(&whole, filling),
+        None => creating.end(&whole, filling, refreshed),
     };
     match ended {
         Ok((complete, durable)) => Ok(Came::Done(((complete, None), durable))),
@@ -120,7 +128,10 @@ impl Creating<'_> {
     /// Runs the statement without its rows, and undoes it. `None` if the stage gives its result.
     fn try_it(&self) -> Result<Option<Tried>, SqlError> {
         let database = self.database;
-        let turn = database.turn(&self.with.context.interrupt)?;
+        let mut turn = database.turn(&self.with.context.interrupt)?;
+        let Ok(snapshot) = turn.before() else {
+            return Ok(None);
+        };
         let tried = turn.run(Durability::Deferred, |tx| {
             let mut planned = None;
             let mut define = |tx: &mut Transaction<'_>| {
@@ -131,20 +142,21 @@ impl Creating<'_> {
                 Ok::<_, SqlError>(Relation::named(&*tx, &unfilled.name)?.number)
             };
             database.catalogue_changed();
-            let redefined = match refreshed_table(&*tx, self.given.statement) {
-                Ok(Some(table)) => tx.try_redefine(table, |tx| define(tx).map(drop)),
+            let refreshed = refreshed_table(&*tx, self.given.statement);
+            let redefined = match &refreshed {
+                Ok(Some(table)) => tx.try_redefine(*table, |tx| define(tx).map(drop)),
                 Ok(None) => tx.try_create(define),
-                Err(error) => Err(error),
+                Err(_) => return Ok(None),
             };
             // Plans that others have compiled since then may be for a catalogue that was undone.
             database.catalogue_changed();
-            let version = database.version();
             match (redefined, planned) {
                 (Err(error), _) if error.is_interruption() => Err(error),
                 (Ok(redefined), Some((plan, queries))) => Ok(Some(Tried {
                     redefined,
-                    planned: Planned::new(plan, version, queries),
-                    version,
+                    planned: Planned::new(plan, database.version(), queries),
+                    refreshed: refreshed.unwrap_or_default(),
+                    snapshot,
                 })),
                 _ => Ok(None),
             }
@@ -161,14 +173,20 @@ impl Creating<'_> {
     }
 
     /// Ends the statement, once its query has run.
-    fn end(&self, whole: &Whole<'_>, mut filling: Filling<'_>) -> Result<Ran<Complete>, Stop> {
+    fn end(
+        &self,
+        whole: &Whole<'_>,
+        mut filling: Filling<'_>,
+        refreshed: Option<Refreshed>,
+    ) -> Result<Ran<Complete>, Stop> {
         filling.flush()?;
         self.limits.pause(self.with)?;
         let content = filling.content.take().map(|content| content.beside);
         let count = filling.count;
         // The memory of the rows is held until they are inserted.
-        let (has_read, rows, _memory) = filling.into_parts();
-        let ended = self.last_call(whole, (content, &rows, count), has_read);
+        let (_, rows, _memory) = filling.into_parts();
+        let rows = (content, &rows[..], count);
+        let ended = self.last_call(whole, rows, refreshed);
         // Others may have compiled plans for a catalogue that was undone.
         self.database.catalogue_changed();
         ended
@@ -178,36 +196,28 @@ impl Creating<'_> {
         &self,
         whole: &Whole<'_>,
         (content, rows, count): (Option<Beside>, &[Vec<Value>], u64),
-        has_read: HasRead<'_>,
+        refreshed: Option<Refreshed>,
     ) -> Result<Ran<Complete>, Stop> {
-        commit(
-            whole.turn()?,
-            self.limits,
-            rows.len(),
-            |tx: &mut Transaction<'_>| {
-                if whole.version != Some(self.database.version()) {
-                    return Err(whole.conflict());
-                }
+        let body = |tx: &mut Transaction<'_>| {
+            if let Some((table, before)) = refreshed {
+                // A later refresh of another session would be lost.
+                before
+                    .space()
+                    .changed_rows(table, tx.view(), |_, _| Err(whole.conflict()))?;
                 // The state ends before pages change, so that none is copied for it.
-                has_read.check(tx)?;
-                self.database.catalogue_changed();
-                let define = |tx: &mut Transaction<'_>| {
-                    let made = self.make(whole, rows, count, tx);
-                    // The stage gives the error of a statement.
-                    made.map_err(|error| match error.is_interruption() {
-                        true => Stop::Statement(error),
-                        false => Stop::Open,
-                    })
-                };
-                let complete = match content {
-                    Some(content) => tx.take_over_redefined(content, define)?,
-                    None => define(tx)?,
-                };
-                self.database.catalogue_changed();
-                note_drawn(tx, self.database, self.with)?;
-                Ok(complete)
-            },
-        )
+                drop(before);
+            }
+            self.database.catalogue_changed();
+            let define = |tx: &mut Transaction<'_>| self.make(whole, rows, count, tx);
+            let complete = match content {
+                Some(content) => tx.take_over_redefined(content, define)?,
+                None => define(tx)?,
+            };
+            self.database.catalogue_changed();
+            note_drawn(tx, self.database, self.with)?;
+            Ok(complete)
+        };
+        commit(whole.turn()?, self.limits, rows.len(), body)
     }
 
     /// Runs the statement without its rows, and inserts these rows.
@@ -217,15 +227,31 @@ impl Creating<'_> {
         rows: &[Vec<Value>],
         count: u64,
         tx: &mut Transaction<'_>,
-    ) -> Result<Complete, SqlError> {
-        let Defined::Unfilled(unfilled) = self.define(tx)? else {
-            return Err(no_rows());
+    ) -> Result<Complete, Stop> {
+        // The stage gives the error of a statement.
+        let of_stage = |error: SqlError| match error.is_interruption() {
+            true => Stop::Statement(error),
+            false => Stop::Open,
         };
-        let number = Relation::named(&*tx, &unfilled.name)?.number;
-        for row in rows {
-            WriteTarget::insert(tx, number, &writer_of(&whole.schema, row))?;
+        let refreshed = refreshed_table(&*tx, self.given.statement).map_err(of_stage)?;
+        if refreshed.is_some_and(|table| table != whole.made.table()) {
+            // Its name is another view's by now.
+            return Err(whole.conflict());
         }
-        unfilled.end(tx, count)
+        let Defined::Unfilled(unfilled) = self.define(tx).map_err(of_stage)? else {
+            return Err(Stop::Open);
+        };
+        let relation = Relation::named(&*tx, &unfilled.name).map_err(of_stage)?;
+        let schema = Source::schema(&*tx, relation.number);
+        if schema.as_deref() != Some(&*whole.schema) {
+            return Err(whole.conflict());
+        }
+        for row in rows {
+            let row = writer_of(&whole.schema, row);
+            WriteTarget::insert(tx, relation.number, &row)
+                .map_err(|error| of_stage(error.into()))?;
+        }
+        unfilled.end(tx, count).map_err(of_stage)
     }
 }
 

@@ -50,7 +50,8 @@ impl BesideLimits {
         changed > self.few && (is_share || changed > self.keys_max as u64)
     }
 
-    /// True if a statement looks at rows of small tables only. Rows of no table may be many.
+    /// True if a statement looks at rows of small tables only, also if it joins all rows of each with all of the others.
+    /// Rows of no table may be many.
     pub(super) fn is_small(&self, planned: &Planned, source: &dyn Source) -> bool {
         let target = match &planned.plan {
             Plan::Insert(plan) => Some(plan.number),
@@ -58,12 +59,23 @@ impl BesideLimits {
             Plan::Parts(plan) if plan.parts().len() > PARTS_MAX => return false,
             _ => None,
         };
+        // The target is named once for the rows that it gets; each further time, it is read.
+        let mut target = target;
         let mut read = planned
             .tables()
-            .filter(|number| Some(*number) != target)
+            .filter(|number| match target == Some(*number) {
+                true => target.take().is_none(),
+                false => true,
+            })
             .peekable();
-        let is_small = |number| source.count(number).is_ok_and(|rows| rows < self.from);
-        read.peek().is_some() && read.all(is_small)
+        if read.peek().is_none() {
+            return false;
+        }
+        let joined = read.try_fold(1_u64, |joined, number| {
+            let rows = source.count(number).ok()?;
+            Some(joined.saturating_mul(rows.max(1)))
+        });
+        joined.is_some_and(|joined| joined < self.from)
     }
 }
 

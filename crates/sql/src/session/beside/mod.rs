@@ -64,9 +64,10 @@ fn may_run_beside(statement: &Prepared) -> bool {
         // It would be run again for a row that others have changed meanwhile.
         Class::Write if statement.sets_session() || statement.notifies() => false,
         Class::Write => statement.last_plan().is_some_and(|plan| plan.runs_beside()),
-        // Values of rows may notify, too, and the settings of the session change with a temporary table.
+        // Values of rows may notify, too.
         Class::Define if statement.sets_session() || statement.notifies() => false,
-        Class::Define if fills_table(statement.statement()) => !statement.makes_temporary(),
+        // The commit itself would change the table.
+        Class::Define if fills_table(statement.statement()) => !statement.ends_at_commit(),
         Class::Define => statement.statement().is_some_and(works_on_rows),
         _ => false,
     }
@@ -202,11 +203,21 @@ impl Session {
                     let begun = database.committed(&state.interrupt)?;
                     let tables = table_numbers(given.statement, &&**begun.snapshot.space());
                     let create = |with: &Environment<'_>| creating::create(&database, given, with);
+                    let before = given.statement.makes_temporary().then(|| {
+                        let before = state.settings.clone();
+                        state.settings.set_temporary(Some(state.temporary.clone()));
+                        before
+                    });
                     let draws = Draws::again(again, Effects::default());
                     let draws = draws.counted_in(database.memory().clone());
                     let (came, draws) =
                         with_context(&database, state, given, tables, draws, create);
                     again = draws.into_again();
+                    if let Some(before) = before
+                        && !matches!(came, Ok(Came::Done(_)))
+                    {
+                        state.settings.return_to(before);
+                    }
                     came
                 }
                 Class::Define => {

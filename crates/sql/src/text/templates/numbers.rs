@@ -6,6 +6,8 @@ use super::written::write;
 use super::{Part, of_numbers};
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
+use crate::values::non_finite::no_integer;
+use sardonyx::schema::NonFinite;
 use sardonyx_rows::decimals::rounded;
 
 /// The place of a sign of `S`.
@@ -183,6 +185,8 @@ pub(crate) enum Number {
     /// A whole number of a type.
     Whole(i64, SqlType),
     Decimal(i128, u8),
+    /// NaN or an infinity.
+    NonFinite(NonFinite),
     /// A float, and the digits of its type.
     Float(f64, usize),
 }
@@ -230,6 +234,7 @@ fn whole_of(number: Number) -> Result<i64, SqlError> {
             let whole = rounded(units, scale, 0).and_then(|whole| i64::try_from(whole).ok());
             whole.ok_or_else(|| out_of_range(SqlType::Int4))?
         }
+        Number::NonFinite(value) => return Err(no_integer(value, SqlType::Int4)),
         // NaN, and a number that is too large, have no Roman number anyway.
         Number::Float(value, _) => value.round_ties_even() as i64,
     };
@@ -277,7 +282,7 @@ fn scientific(number: Number, picture: &Picture) -> String {
         Number::Decimal(units, digits) => decimal_scientific(units, digits, scale),
         Number::Whole(value, _) => float_scientific(value as f64, scale),
         Number::Float(value, _) if value.is_finite() => float_scientific(value, scale),
-        Number::Float(..) => {
+        Number::Float(..) | Number::NonFinite(_) => {
             let mut text = picture.full(picture.before + 1, picture.before + scale + 6);
             text.replace_range(..1, " ");
             return text;
@@ -362,6 +367,7 @@ fn digits(number: Number, picture: &mut Picture) -> Result<String, SqlError> {
             let units = factor.and_then(|factor| units.checked_mul(factor));
             decimal(units.ok_or_else(overflow)?, scale, picture.behind)
         }
+        Number::NonFinite(value) => value.name().to_string(),
         Number::Float(value, kept) => {
             let value = match shift {
                 Some(shift) => value * 10_f64.powi(shift as i32),

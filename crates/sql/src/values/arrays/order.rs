@@ -63,6 +63,8 @@ fn push(value: &Value, key: &mut Vec<u8>) {
         Value::Bool(value) => key.push((*value).into()),
         Value::Int(value) => push_number(*value, key),
         Value::Decimal(units, scale) => push_decimal(*units, *scale, key),
+        // The units are below, or above, all whole numbers.
+        Value::NonFinite(value) => push_decimal(value.units(), 0, key),
         Value::Float(value) => {
             let value = match *value {
                 0.0 => 0.0,

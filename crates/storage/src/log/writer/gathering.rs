@@ -7,12 +7,16 @@
 //! [`DEFERRED_TIME_MAX`](crate::log::policy::DEFERRED_TIME_MAX). With one client, the thread rests at once.
 //!
 //! Invariant: a group that gathers is written by the first thread that rests, by a thread that waits for it, or when it
-//! is due. So no report that is missing delays a transaction for longer.
+//! is due. So no report that is missing delays a transaction for longer. A panic in the writer closes the log (I7) and does
+//! not reach the thread that rests, which may be the only one of its clients.
 
 use super::LogWriter;
 use crate::drive::Drive;
+use crate::log::LogError;
 use crate::log::policy::{DEFERRED_TIME_MAX, GroupPolicy};
 use sardonyx_base::sync::atomic::Ordering;
+use sardonyx_base::user_code::message_of;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// A program reports when its threads rest, until this is dropped.
@@ -23,7 +27,7 @@ impl Gathering {
     /// The calling thread has nothing to do: a group that gathers is written as soon as the disk is free. Never waits.
     #[inline]
     pub fn rest(&self) {
-        self.0.rest();
+        self.resting(LogWriter::rest);
     }
 
     /// As [`Gathering::rest`]; the calling thread itself writes the group if the last one took no longer than
@@ -32,7 +36,19 @@ impl Gathering {
     /// that hangs holds the thread.
     #[inline]
     pub fn rest_writing(&self) {
-        self.0.rest_writing();
+        self.resting(LogWriter::rest_writing);
+    }
+
+    /// Runs the work of a thread that rests. A group that it took may be lost to the logging threads after a panic.
+    #[inline]
+    fn resting(&self, rests: impl FnOnce(&LogWriter)) {
+        if cfg!(shuttle) {
+            // A panic is the model's finding.
+            return rests(&self.0);
+        }
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| rests(&self.0))) {
+            self.0.poison(LogError::thread_died(&message_of(payload)));
+        }
     }
 }
 
