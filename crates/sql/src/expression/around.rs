@@ -64,19 +64,47 @@ impl Around {
             match self.outer[level].find(table, name) {
                 Ok(column) => {
                     let (expr, spec) = (column.expr(), column.spec);
-                    let asked = self.ask(OuterColumn {
-                        level,
-                        expr,
-                        spec,
-                        aggregate: None,
-                    });
-                    return Ok(Some((asked, spec)));
+                    return Ok(Some(self.ask_column(level, expr, spec)));
                 }
                 Err(error) if is_missing(&error, table) => {}
                 Err(error) => return Err(error),
             }
         }
         Ok(None)
+    }
+
+    /// The same of a table that is named with its schema.
+    ///
+    /// # Errors
+    /// `42703` if the table has no such column.
+    pub fn outer_column_in(
+        &mut self,
+        schema: &str,
+        table: &str,
+        name: &str,
+    ) -> Result<Option<(Expr, TypeSpec)>, SqlError> {
+        for level in (0..self.outer.len()).rev() {
+            // A table of that name in another schema hides none.
+            let Ok(Some(found)) = self.outer[level].table_in(schema, table) else {
+                continue;
+            };
+            let Some(column) = found.columns.iter().find(|column| column.name == name) else {
+                return self.outer[level].find(Some(table), name).map(|_| None);
+            };
+            let (expr, spec) = (column.expr(), column.spec);
+            return Ok(Some(self.ask_column(level, expr, spec)));
+        }
+        Ok(None)
+    }
+
+    fn ask_column(&mut self, level: usize, expr: Expr, spec: TypeSpec) -> (Expr, TypeSpec) {
+        let asked = self.ask(OuterColumn {
+            level,
+            expr,
+            spec,
+            aggregate: None,
+        });
+        (asked, spec)
     }
 }
 

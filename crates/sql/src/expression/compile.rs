@@ -542,16 +542,23 @@ impl<'a> Compiler<'a> {
             }
             [schema, table, column] => {
                 let (schema, table, name) = (name_of(schema), name_of(table), name_of(column));
-                let found = self.scope.table_in(&schema, &table)?;
-                // The schema chooses among tables of one name.
-                let mut columns = found.iter().flat_map(|found| &found.columns);
-                match columns.find(|column| column.name == name) {
-                    Some(column) if self.grouping.is_none() => Ok(Typed {
-                        expr: column.expr(),
-                        spec: column.spec,
-                    }),
-                    _ => self.column(Some(&table), &name),
+                if self.grouping.is_some() {
+                    return self.column(Some(&table), &name);
                 }
+                // The schema chooses among tables of one name.
+                let found = self.scope.table_in(&schema, &table);
+                if !matches!(found, Ok(Some(_)))
+                    && let Some(nested) = &mut self.nested
+                    && let around = nested.queries.around_mut()
+                    && let Some((expr, spec)) = around.outer_column_in(&schema, &table, &name)?
+                {
+                    return Ok(Typed { expr, spec });
+                }
+                let mut columns = found?.into_iter().flat_map(|found| &found.columns);
+                let found = columns.find(|column| column.name == name);
+                let column = found.map_or_else(|| self.scope.find(Some(&table), &name), Ok)?;
+                let (expr, spec) = (column.expr(), column.spec);
+                Ok(Typed { expr, spec })
             }
             _ => {
                 let parts: Vec<String> = names.iter().map(name_of).collect();

@@ -88,18 +88,70 @@ fn the_name_of_an_index_is_taken_as_long_as_it_is_there() {
     taken(&mut other, "create table s.k (a int)");
 }
 
+fn connected(fresh: &Fresh, database: &str) -> Session {
+    let options = SessionOptions {
+        rights: Access::Define.into(),
+        user: "tester".into(),
+        database: database.into(),
+        ..SessionOptions::default()
+    };
+    Session::new(fresh.database.clone(), options).expect("a session")
+}
+
+/// Without the schema, another table's column would be meant: the results are PostgreSQL 15's.
+#[test]
+fn a_schema_of_the_databases_name_stays_in_front_of_its_tables() {
+    let fresh = Fresh::new();
+    let mut session = connected(&fresh, "bank");
+    let made = "create schema bank; create schema app; create table bank.t (a int, b int);
+        create table public.t (a int, b int); create table app.k (a int);
+        insert into bank.t values (1, 10), (2, 20); insert into public.t values (1, 100)";
+    run(&mut session, made).expect("they are made");
+    for (text, rows) in [
+        (
+            "select * from bank.t where not exists (select 1 from public.t where public.t.a = bank.t.a)",
+            &["2|20"][..],
+        ),
+        (
+            "select bank.t.b, public.t.b, bank.bank.t.a from bank.t, public.t where bank.t.a = 1",
+            &["10|100|1"],
+        ),
+        (
+            "select bank.t.*, bank.public.t.b from bank.bank.t join bank.public.t using (a)
+                left join bank.app.k on bank.app.k.a = bank.t.a",
+            &["1|10|100"],
+        ),
+    ] {
+        assert_eq!(query(&mut session, text).expect("it reads"), rows, "{text}");
+    }
+    // As pg_dump writes them, of a table that has the name of its schema.
+    let owned = "create table bank.bank (a int); create sequence bank.s; set search_path = '';
+        alter sequence bank.s owned by bank.bank.a; comment on column bank.bank.a is 'x'; reset search_path";
+    run(&mut session, owned).expect("they are made");
+    let noted = "select pg_get_serial_sequence('bank.bank', 'a'), col_description('bank.bank'::regclass, 1)";
+    assert_eq!(query(&mut session, noted).expect("it reads"), ["bank.s|x"]);
+    let gone = "do $$ begin delete from bank.t where exists
+        (select 1 from bank.public.t where public.t.a = bank.t.a); end $$";
+    run(&mut session, gone).expect("it runs");
+    let left = "select a from bank.bank.t";
+    assert_eq!(query(&mut session, left).expect("it reads"), ["2"]);
+    // Schemas of a transaction that has not ended.
+    for text in [
+        "begin",
+        "create schema late",
+        "create table late.t (a int)",
+        "insert into bank.late.t values (7)",
+    ] {
+        run(&mut session, text).expect(text);
+    }
+    let late = "select bank.late.t.a from bank.late.t";
+    assert_eq!(query(&mut session, late).expect("it reads"), ["7"]);
+}
+
 #[test]
 fn the_database_has_the_name_by_which_a_session_connected() {
     let fresh = Fresh::new();
-    let connect = |database: &str| {
-        let options = SessionOptions {
-            rights: Access::Define.into(),
-            user: "tester".into(),
-            database: database.into(),
-            ..SessionOptions::default()
-        };
-        Session::new(fresh.database.clone(), options).expect("a session")
-    };
+    let connect = |database| connected(&fresh, database);
     let mut session = connect("shop");
     let made = "create table t (a int primary key, b varchar(3) check (b > 'a') unique, c int references t);
         create view v as select a from t; create sequence s";

@@ -666,3 +666,45 @@ query
 select count(*) from counted_in.drawn_there where id >= 100
 ----
 2
+
+# The schema chooses among the tables of the queries around a query, too.
+statement CREATE SCHEMA
+create schema around
+
+statement CREATE TABLE
+create table around.same (id int)
+
+statement CREATE TABLE
+create table public.same (id int)
+
+statement INSERT 0 2
+insert into around.same values (1), (2)
+
+statement INSERT 0 1
+insert into public.same values (1)
+
+query
+select * from around.same where exists (select 1 from public.same where exists (select 1 where around.same.id = 2))
+----
+2
+
+query
+select around.same.id from around.same, public.same where exists (select 1 where around.same.id = 2)
+----
+2
+
+query
+select * from around.same where not exists (select 1 from public.same where public.same.id = around.same.id)
+----
+2
+
+query
+select * from around.same where (select count(*) + around.same.id from public.same) = 3
+----
+2
+
+statement error 42P01
+select * from public.same where exists (select 1 where around.same.id = 1)
+
+statement error 42703
+select * from around.same where exists (select 1 from public.same where around.same.nosuch = 1)
