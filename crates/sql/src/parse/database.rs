@@ -21,7 +21,7 @@ use std::ops::Range;
 /// A text that cannot be read stays as it is.
 ///
 /// # Errors
-/// Those of `schemas`.
+/// The errors of `schemas`.
 pub(crate) fn without_database<'t>(
     text: &'t str,
     database: &str,

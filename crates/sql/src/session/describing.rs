@@ -39,7 +39,7 @@ impl Session {
     /// The text of statements without the name by which the session connected to the database.
     ///
     /// # Errors
-    /// Those of reading the schemas, on which a text may depend.
+    /// The errors of reading the schemas, on which a text may depend.
     pub(super) fn without_database<'t>(&mut self, text: &'t str) -> Result<Cow<'t, str>, SqlError> {
         let database = self.state.settings.database().to_string();
         without_database(text, &database, || self.schemas())
