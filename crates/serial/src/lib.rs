@@ -21,7 +21,7 @@
 //!
 //! The holder of the *pen* ([`sardonyx_storage::pen`]) is the execution stage: it alone may change the tables and append
 //! to the log. A *job* is the unit that goes through the stages. A *lane* is a number: jobs of one lane keep their order.
-//! `docs/internals/serial.md` follows a batch through these modules.
+//! `docs/internals/serial.md` follows a batch through these modules; `docs/internals/log.md` has the pen.
 //!
 //! | module | subject |
 //! | --- | --- |

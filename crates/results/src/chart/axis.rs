@@ -1,6 +1,6 @@
 //! An axis: from values to places, and where its ticks are.
 
-/// An axis.
+/// The label and the scale of one direction of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// Its meaning, with the unit.
@@ -12,7 +12,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// A linear axis.
+    /// Equal differences are equally far apart.
     pub fn linear(label: impl Into<String>) -> Self {
         Axis {
             label: label.into(),
@@ -21,7 +21,7 @@ impl Axis {
         }
     }
 
-    /// A logarithmic axis.
+    /// Equal factors are equally far apart; for values above 0.
     pub fn logarithmic(label: impl Into<String>) -> Self {
         Axis {
             logarithmic: true,
