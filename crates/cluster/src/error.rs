@@ -223,7 +223,6 @@ impl ClusterError {
         ClusterError::Ended { slot, what, log }
     }
 
-    /// An error of the system.
     pub(crate) fn system(
         what: &'static str,
         place: impl Into<PathBuf>,

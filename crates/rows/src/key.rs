@@ -523,7 +523,6 @@ fn push_beginning(value: &[u8], key: &mut KeyBytes) {
     }
 }
 
-/// The shape of the page that a row is in.
 #[cold]
 fn shape_at<P: PageRead + ?Sized>(pages: &P, row: Address) -> Result<u8, TableError>
 where

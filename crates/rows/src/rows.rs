@@ -303,7 +303,6 @@ impl<S: WriteRows> Rows<S> {
     }
 }
 
-/// The error of an unknown table.
 #[inline]
 fn unknown_table(table: &str) -> Error {
     let table = table.to_string();

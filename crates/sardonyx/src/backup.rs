@@ -34,13 +34,11 @@ pub struct Backup {
     pub journal_rows: u64,
 }
 
-/// The source of a backup.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Source<'a, P: ?Sized> {
     /// The pages of one commit.
     pub pages: &'a P,
-    /// Their number.
     pub count: u64,
     /// The rows up to that commit.
     pub journals: Option<JournalReader>,

@@ -31,7 +31,6 @@ pub struct Compaction {
     pub changed: bool,
 }
 
-/// Compacting.
 impl Options {
     /// Compacts the database in this directory, which must not be open. Then its tables take as many pages, in memory and
     /// in the files, as a fresh database of the same rows. It gives back the room of deleted rows, dropped and emptied

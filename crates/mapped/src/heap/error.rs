@@ -118,7 +118,6 @@ pub enum HeapError {
 }
 
 impl HeapError {
-    /// The damage at an offset.
     pub(crate) fn damaged(offset: u64, what: &'static str) -> Self {
         HeapError::Damaged { offset, what }
     }

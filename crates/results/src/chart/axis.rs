@@ -37,7 +37,6 @@ impl Axis {
         }
     }
 
-    /// The label at `tick`.
     pub(super) fn tick_label(&self, tick: f64) -> String {
         let name = (tick >= 1.0).then(|| self.names.get(tick as usize - 1));
         name.flatten().cloned().unwrap_or_else(|| tick_label(tick))
@@ -50,7 +49,6 @@ pub(super) struct Scale {
     logarithmic: bool,
     /// The values at the axis's two ends.
     ends: (f64, f64),
-    /// Their places.
     places: (f64, f64),
     /// The values that are written.
     pub(super) ticks: Vec<f64>,
@@ -135,7 +133,6 @@ impl Scale {
         }
     }
 
-    /// The place of `value`.
     pub(super) fn place(&self, value: f64) -> f64 {
         let along = |value: f64| if self.logarithmic { value.ln() } else { value };
         let (low, high) = (along(self.ends.0), along(self.ends.1));

@@ -347,7 +347,6 @@ impl NodeError {
         }
     }
 
-    /// For an error of the operating system.
     pub(super) fn system(operation: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| NodeError::System {
             operation,
