@@ -80,7 +80,7 @@ struct Integers {
 /// A key, or the beginning of keys, that is looked for.
 #[derive(Clone, Debug, Default)]
 pub struct SearchKey {
-    /// Its bytes.
+    /// In the order of the index, as a comparison of bytes.
     pub bytes: KeyBytes,
     /// Columns that are null.
     pub has_null: bool,

@@ -30,7 +30,7 @@ const IN_A_TURN: u64 = 64;
 pub struct Backup {
     /// Pages that hold anything.
     pub pages: u64,
-    /// Rows of journals.
+    /// Counted over all journals, in the log and in archives.
     pub journal_rows: u64,
 }
 
@@ -39,6 +39,7 @@ pub struct Backup {
 pub struct Source<'a, P: ?Sized> {
     /// The pages of one commit.
     pub pages: &'a P,
+    /// The number of those pages.
     pub count: u64,
     /// The rows up to that commit.
     pub journals: Option<JournalReader>,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct Compaction {
     /// Rows of all tables, the engine's own included.
     pub rows: u64,
-    /// Pages before.
+    /// Of the database, when the compaction began.
     pub pages_before: u64,
     /// Pages after.
     pub pages: u64,
