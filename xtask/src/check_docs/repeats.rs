@@ -113,8 +113,8 @@ mod tests {
     fn a_comment_that_says_only_the_name_is_counted() {
         let source = "/// A bank.\n#[derive(\n    Debug,\n)]\npub struct Bank {\n    /// Its name.\n    pub name: String,\n    \
                       /// In cents.\n    pub balance: i64,\n    /// The accounts, in order of their numbers.\n    accounts: u8,\n}\n\
-                      impl Bank {\n    /// The number of accounts of the bank.\n    fn accounts(&self) {}\n    /// Closed accounts.\n    \
-                      /// They stay for a year.\n    fn closed_accounts() {}\n    /// [`Bank`].\n    fn bank() {}\n}\n";
+                      impl Bank {\n    /// The number of accounts of the bank.\n    fn accounts(&self) {}\n    /// For a year,\n    \
+                      /// closed accounts.\n    fn closed_accounts() {}\n    /// [`Bank`].\n    fn bank() {}\n}\n";
         assert_eq!(count(source), 3);
         assert_eq!(count(&format!("use clap::Args;\n{source}")), 0);
     }
