@@ -143,7 +143,7 @@ pub trait RowCheck: Debug + Send + Sync {
 pub struct CheckFailure {
     /// SQLSTATE.
     pub code: &'static str,
-    /// The reason.
+    /// A half sentence that ends the message.
     pub reason: String,
 }
 

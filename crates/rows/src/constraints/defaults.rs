@@ -12,7 +12,7 @@ use std::fmt::Debug;
 pub struct DefaultFailure {
     /// SQLSTATE.
     pub code: &'static str,
-    /// The reason.
+    /// A half sentence that ends the message.
     pub reason: String,
 }
 

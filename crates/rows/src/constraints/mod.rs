@@ -123,7 +123,6 @@ pub trait ConstrainedRows: WriteRows {
     fn held_mut(&mut self) -> &mut HeldReferences;
 }
 
-/// The name of a table.
 fn name_of<S: ConstrainedRows>(store: &S, table: u16) -> String {
     let definition = store.definitions().get(usize::from(table));
     definition.map_or_else(|| format!("number {table}"), |there| there.name.clone())

@@ -26,7 +26,6 @@ pub enum RowError {
         /// The names of its columns.
         there_are: String,
     },
-    /// A column is given twice.
     #[error("column {column:?} of table {table:?} is given twice")]
     Twice { table: String, column: String },
     /// So many values, and not as many as there are columns.

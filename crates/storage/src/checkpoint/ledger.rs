@@ -138,7 +138,6 @@ impl Entry {
 }
 
 impl Ledger {
-    /// The ledger of stripes.
     pub fn of_stripes(entries: Vec<Entry>, supply: Arc<SegmentSupply>) -> Self {
         Self::new(entries, supply, false)
     }

@@ -51,13 +51,11 @@ pub struct NodeTables<'t> {
 pub struct NodeMark(u64);
 
 impl NodeMark {
-    /// The mark of a number.
     #[doc(hidden)]
     pub fn numbered(number: u64) -> Self {
         NodeMark(number)
     }
 
-    /// Its number.
     #[doc(hidden)]
     pub fn number(self) -> u64 {
         self.0
