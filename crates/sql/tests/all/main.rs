@@ -24,6 +24,7 @@ mod model;
 mod notifications;
 mod one_language;
 mod open_defining;
+mod parts;
 mod programs;
 mod queries;
 mod rights;
