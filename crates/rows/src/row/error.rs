@@ -179,7 +179,7 @@ impl RowError {
         schema: &Schema,
         table: &str,
         column: usize,
-        CheckFailure { code, reason }: CheckFailure,
+        CheckFailure { code, reason, .. }: CheckFailure,
     ) -> RowError {
         let column = schema.columns.get(column);
         RowError::Ungenerated {
@@ -204,6 +204,7 @@ impl RowError {
         let failure = DefaultFailure {
             code: "0A000",
             reason,
+            interrupted: None,
         };
         RowError::uncomputed(schema, table, column, failure)
     }

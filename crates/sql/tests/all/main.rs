@@ -18,6 +18,7 @@ mod large_defining;
 mod large_open;
 mod large_values;
 mod lists;
+mod long_conditions;
 mod long_reads;
 mod long_writes;
 mod model;
