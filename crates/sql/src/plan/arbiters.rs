@@ -239,6 +239,8 @@ impl InsertPlan {
         let mut memory = with.memory();
         for mut row in rows {
             with.context.look_at_row()?;
+            // Conditions see whole rows. The row gets its number when it is stored.
+            inserting.number(&*tx, &mut row)?;
             ColumnValue::fill(&self.generated, &mut row, with)?;
             let checked = check_whole(tx, self.number, &row);
             checked.map_err(|error| inserting.failed(error, &row))?;

@@ -265,7 +265,7 @@ impl<'p, 'e> Inserting<'p, 'e> {
     }
 
     /// Gives the row its hidden number, if it has one.
-    fn number(&mut self, tx: &dyn WriteTarget, row: &mut [Value]) -> Result<(), SqlError> {
+    pub fn number(&mut self, tx: &dyn WriteTarget, row: &mut [Value]) -> Result<(), SqlError> {
         if let Some(column) = self.plan.hidden {
             let number = match self.next_row {
                 Some(number) => number,
