@@ -178,7 +178,7 @@ impl RowError {
         schema: &Schema,
         table: &str,
         column: usize,
-        CheckFailure { code, reason }: CheckFailure,
+        CheckFailure { code, reason, .. }: CheckFailure,
     ) -> RowError {
         let column = schema.columns.get(column);
         RowError::Ungenerated {
@@ -203,6 +203,7 @@ impl RowError {
         let failure = DefaultFailure {
             code: "0A000",
             reason,
+            interrupted: None,
         };
         RowError::uncomputed(schema, table, column, failure)
     }

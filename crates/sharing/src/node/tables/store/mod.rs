@@ -211,6 +211,7 @@ impl<'t> NodeTables<'t> {
         let marks = &mut self.access.get_mut().used().marks;
         let (position, _) = marks.find(mark.0).ok_or(TableError::NoMark)?;
         marks.truncate(position);
+        self.held.release(position);
         Ok(())
     }
 
