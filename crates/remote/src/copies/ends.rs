@@ -152,7 +152,7 @@ impl Copies {
 
     fn all_lack(&self, lacking: &[(&CopyRecord, u64)], silent: &[&str]) -> StoreError {
         let lost = lacking.iter().map(|(_, lost)| *lost).max().unwrap_or(0);
-        let places: Vec<&str> = lacking.iter().map(|(copy, _)| &copy.place[..]).collect();
+        let places: Vec<&str> = lacking.iter().map(|(copy, _)| copy.place.as_str()).collect();
         let others = match silent.is_empty() {
             true => "No other copy is in sync.".into(),
             false => format!("Have {silent:?} answer, which may have the entry."),
