@@ -37,6 +37,12 @@ use super::record::CopyRecord;
 use sardonyx_storage::remote_log::store::{RemoteStore, StoreError};
 use std::sync::Arc;
 
+#[cfg(test)]
+std::thread_local! {
+    /// The number of times that this thread found a copy to be restored.
+    pub(super) static ALARMS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 /// The result of a comparison.
 #[derive(Debug)]
 pub(super) enum Ends {
@@ -112,6 +118,8 @@ impl Copies {
                 complete: if is_there { before } else { 0 },
             });
         };
+        #[cfg(test)]
+        ALARMS.set(ALARMS.get() + 1);
         if sound == 0 {
             let silent = record.in_sync().map(|copy| copy.place.as_str());
             let silent = silent.filter(|place| !ends.iter().any(|end| end.copy.place == *place));
@@ -152,7 +160,10 @@ impl Copies {
 
     fn all_lack(&self, lacking: &[(&CopyRecord, u64)], silent: &[&str]) -> StoreError {
         let lost = lacking.iter().map(|(_, lost)| *lost).max().unwrap_or(0);
-        let places: Vec<&str> = lacking.iter().map(|(copy, _)| copy.place.as_str()).collect();
+        let places: Vec<&str> = lacking
+            .iter()
+            .map(|(copy, _)| copy.place.as_str())
+            .collect();
         let others = match silent.is_empty() {
             true => "No other copy is in sync.".into(),
             false => format!("Have {silent:?} answer, which may have the entry."),
