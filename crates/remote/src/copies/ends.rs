@@ -171,10 +171,9 @@ impl Copies {
         StoreError::Setup {
             place: self.place.clone(),
             reason: format!(
-                "the copies {places:?} lack entry {lost}, which they had, as the register says: they were restored from \
-                 a backup, or have lost data. {others} If its data is lost for ever, make a database for a new set: of \
-                 the directory of the host that served last (sardonyx backup), or of the entries that are left \
-                 (sardonyx store clone)"
+                "the copies {places:?} lack entry {lost}, which they had: they were restored from a backup, or have lost \
+                 data. {others} If the entry is lost for ever, make a database for a new set: of the directory of the \
+                 host that served last (sardonyx backup), or of the rest of the log (sardonyx store clone)"
             ),
         }
     }
