@@ -21,6 +21,7 @@
 //!
 //! **Invariants:** entries that another writer appends meanwhile raise no alarm. The copies are asked from the last one of
 //! the chain on, and a copy that seems to lack an entry is asked for it once more, after that entry was seen elsewhere.
+//! The register is then the same as before.
 //! The beginning of the log, which may be deleted, is not compared: a claimant has asked for the boundary.
 //!
 //! A copy that gives no answer is not compared. If it is excluded, and knows more, it is left as it is when it comes back
@@ -50,6 +51,8 @@ pub(super) enum Ends {
     Agree { complete: u64 },
     /// This copy has lost entries, and another one has them.
     Lacks(Broken),
+    /// The register has changed meanwhile: a copy that was excluded lacks later entries.
+    Changed,
 }
 
 /// A copy, and its last entries.
@@ -80,7 +83,7 @@ impl Copies {
     /// Compares the ends of the copies in this set, of which the process knows the log before this number.
     ///
     /// # Errors
-    /// [`StoreError::Setup`]: all copies that answer have lost entries.
+    /// [`StoreError::Setup`]: all copies that answer have lost entries. The keeper's.
     pub(super) fn compare_ends(&self, view: &View, number: u64) -> Result<Ends, StoreError> {
         if planted::is(Planted::EndsNotCompared) || planted::is(Planted::TakenWithoutAsking) {
             return Ok(Ends::Agree { complete: 0 });
@@ -118,6 +121,9 @@ impl Copies {
                 complete: if is_there { before } else { 0 },
             });
         };
+        if self.look()?.version != view.version {
+            return Ok(Ends::Changed);
+        }
         #[cfg(test)]
         ALARMS.set(ALARMS.get() + 1);
         if sound == 0 {
@@ -149,8 +155,10 @@ impl Copies {
             // Recorded ends are for takeovers: entries before them may be deleted.
             let complete = view.record.in_sync().map(|copy| copy.complete).max();
             let next = next.max(complete.unwrap_or(0) + 1);
-            let Ends::Lacks(broken) = self.compare_ends(&view, next)? else {
-                return Ok(());
+            let broken = match self.compare_ends(&view, next)? {
+                Ends::Agree { .. } => return Ok(()),
+                Ends::Changed => continue,
+                Ends::Lacks(broken) => broken,
             };
             let without = self.without(&view, &broken, 0)?;
             self.leave_out(&view, &without, &broken)?;

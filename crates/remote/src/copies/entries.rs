@@ -92,12 +92,9 @@ impl Copies {
                 tenure.view = Some(view.clone());
                 return Ok(Taken::View(view));
             }
-            let ends = self.compare_ends(&view, number);
-            if ends.is_err() && self.look()?.version != view.version {
-                continue;
-            }
-            let complete = match ends? {
+            let complete = match self.compare_ends(&view, number)? {
                 Ends::Agree { complete } => complete,
+                Ends::Changed => continue,
                 Ends::Lacks(broken) => {
                     let without = self.without(&view, &broken, 0)?;
                     self.leave_out(&view, &without, &broken)?;
