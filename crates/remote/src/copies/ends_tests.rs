@@ -109,13 +109,13 @@ fn i1_a_copy_with_another_entry_than_the_first_one_stays_in_the_set() {
 #[test]
 fn i1_copies_that_end_before_the_last_takeover_are_refused_without_the_others() {
     with_and_without(Planted::EndsNotCompared, || {
-        let sites = restored(&["a", "c"]);
-        let next = Host::new(&sites);
+        let sites = Sites::new(&COPIES);
+        let p = Host::new(&sites);
+        p.appends(1, "one");
         let backups = ["a", "c"].map(|place| sites.backup(place));
-        take_over(&next).unwrap();
-        next.maintain();
-        let last = Host::new(&sites);
-        take_over(&last).unwrap();
+        p.appends(2, "two");
+        p.appends(3, "three");
+        assert_eq!(take_over(&Host::new(&sites)).unwrap(), 4);
         for (place, backup) in ["a", "c"].iter().zip(&backups) {
             sites.restore(place, backup);
         }
