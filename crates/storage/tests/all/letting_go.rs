@@ -6,14 +6,13 @@ use crate::common::watched::{Change, WatchedDisk};
 use crate::common::{LAYOUT, LogAlone};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::drive::Drive;
+use sardonyx_storage::log::LogPosition;
 use sardonyx_storage::log::policy::{DEFERRED_TIME_MAX, GroupPolicy};
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::supply::Admission;
-use sardonyx_storage::log::{LogError, LogPosition};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::pen::{Held, Pen};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -274,40 +273,6 @@ fn i1_what_gathers_is_written_by_a_thread_that_rests_and_is_durable_then() {
     drop(held);
     gathering.rest_writing();
     assert_eq!(groups_after_a_crash(&disk), 1);
-}
-
-/// The thread may be the only one of its clients, so it goes on.
-#[test]
-fn i7_a_panic_in_a_thread_that_rests_closes_the_log_and_leaves_the_thread() {
-    for is_writing in [true, false] {
-        let simulated = SimulatedDisk::new(1, Faults::default());
-        let panics = Arc::new(AtomicBool::new(false));
-        let looks = panics.clone();
-        let watched = WatchedDisk::new(simulated.clone(), move |_, change| {
-            let panics = looks.load(Ordering::Relaxed) && change == Change::WriteDurable;
-            assert!(!panics, "planted");
-            Ok(())
-        });
-        let pen = LogAlone::default().pen(Arc::new(watched), ());
-        let gathering = pen.log().gather();
-        let group = hand_on(&pen);
-        assert!(pen.log().poll(group, Waker::noop()).is_pending());
-        panics.store(is_writing, Ordering::Relaxed);
-        gathering.rest_writing();
-        if !is_writing {
-            assert!(pen.log().is_durable(group));
-            continue;
-        }
-        let error = pen.wait(group).expect_err("its fate is unknown");
-        assert!(matches!(error, LogError::ThreadDied { .. }), "{error:?}");
-        assert!(error.to_string().contains("planted"), "{error}");
-        let mut held = pen.take().expect("free");
-        assert!(held.appending().admit(Admission::Whole).is_err());
-        drop(held);
-        gathering.rest_writing();
-        gathering.rest();
-        assert_eq!(groups_after_a_crash(&simulated), 0);
-    }
 }
 
 #[test]
