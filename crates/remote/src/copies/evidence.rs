@@ -300,7 +300,9 @@ impl Evidence {
         };
         let of_line = |state: &&&SetRecord| kept.is_none_or(|kept| is_one(kept, state));
         let wanted: Vec<&SetRecord> = counts.iter().filter(of_line).copied().collect();
-        let is_one_line = wanted.iter().all(|a| wanted.iter().all(|b| is_one(a, b)));
+        // A state that was discarded before, by a person, is no line of its own: the newest one continues it, too.
+        let last = newest(wanted.iter().copied());
+        let is_one_line = last.is_none_or(|last| wanted.iter().all(|state| is_after(last, state)));
         if !is_one_line {
             return Err(Refused::Lines(self.lines(&wanted)));
         }
