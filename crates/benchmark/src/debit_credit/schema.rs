@@ -9,8 +9,8 @@ use sardonyx_base::resident::Resident;
 
 /// An account, a teller or a branch: the TPK paper's record definition is the same for all three.
 macro_rules! balance_record {
-    ($(#[$doc:meta])* $name:ident, $table:literal) => {
-        $(#[$doc])*
+    ($name:ident, $table:literal) => {
+        #[doc = concat!("A row of the table `", $table, "`.")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[derive(Resident)]
         #[repr(C)]
