@@ -21,17 +21,20 @@ pub(super) fn without_tablespaces(
         .filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_)))
         .collect();
     let mut removed = vec![false; tokens.len()];
-    // Places in `seen`: where the statement begins, and how deep the parentheses are.
+    // The place in `seen` where the statement begins, and how deep the parentheses are.
     let (mut begin, mut depth) = (0, 0_usize);
+    // True behind AS: the query of a table has columns of any name.
+    let mut in_query = false;
     for at in 0..seen.len() {
         let token = &tokens[seen[at]];
         match token.token {
-            Token::SemiColon => (begin, depth) = (at + 1, 0),
+            Token::SemiColon => (begin, depth, in_query) = (at + 1, 0, false),
             Token::LParen => depth += 1,
             Token::RParen => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > 0 || !is_word(token, "tablespace") || at == begin {
+        in_query |= depth == 0 && is_word(token, "as");
+        if depth > 0 || in_query || !is_word(token, "tablespace") || at == begin {
             continue;
         }
         let first = &tokens[seen[begin]];

@@ -267,6 +267,7 @@ scripts! {
     merge_sources: "merge_sources.sql",
     any_operators: "any_operators.sql",
     added_columns: "added_columns.sql",
+    names_of_constraints: "names_of_constraints.sql",
     row_types: "row_types.sql",
     nested_queries: "nested_queries.sql",
     primary_keys_changed: "primary_keys_changed.sql",
