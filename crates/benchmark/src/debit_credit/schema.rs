@@ -37,21 +37,9 @@ macro_rules! balance_record {
     };
 }
 
-balance_record!(
-    /// An account.
-    Account,
-    "accounts"
-);
-balance_record!(
-    /// A teller.
-    Teller,
-    "tellers"
-);
-balance_record!(
-    /// A branch.
-    Branch,
-    "branches"
-);
+balance_record!(Account, "accounts");
+balance_record!(Teller, "tellers");
+balance_record!(Branch, "branches");
 
 /// The password of a record.
 #[inline]
