@@ -120,6 +120,14 @@ impl DefineTarget for NodeTables<'_> {
         ))
     }
 
+    /// Nodes keep rows in the tree of their primary key.
+    fn check_numbered_rows(&self) -> Result<(), SqlError> {
+        Err(SqlError::unsupported(
+            "a primary key that was declared with its table cannot be changed or dropped on a nodes' database",
+        )
+        .hint("Create a table with the new key, fill it by INSERT ... SELECT, drop the old one and rename the new one."))
+    }
+
     fn defined(&mut self) -> Result<(), Error> {
         Ok(self.raise_version()?)
     }
