@@ -455,6 +455,9 @@ fn finite(of: f64, value: f64) -> Answer {
 }
 
 fn random(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    if let Some(seeded) = with.context.settings.borrow_mut().next_random() {
+        return Ok(Value::Float(seeded));
+    }
     let bits = random_bits(with) >> 11;
     Ok(Value::Float(bits as f64 / (1_u64 << 53) as f64))
 }
