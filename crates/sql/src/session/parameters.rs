@@ -342,6 +342,11 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             if let TransactionState::Open(open) = &mut state.transaction {
                 open.set_read_only(is_read_only(modes, open.read_only))?;
                 if let Some(level) = isolation(modes) {
+                    let now = state.settings.get("transaction_isolation")?;
+                    if !open.is_fresh() && now != level {
+                        let text = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
+                        return Err(SqlError::new(code::ACTIVE_TRANSACTION, text));
+                    }
                     state.settings.isolate(level);
                 }
             }

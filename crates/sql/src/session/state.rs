@@ -418,8 +418,7 @@ impl OpenTransaction {
     /// # Errors
     /// `25001` if it has read, and is to write from now on.
     pub fn set_read_only(&mut self, read_only: bool) -> Result<(), SqlError> {
-        let is_fresh = matches!(self.reading, Reading::Snapshot(None));
-        if !is_fresh && self.read_only && !read_only {
+        if !self.is_fresh() && self.read_only && !read_only {
             return Err(SqlError::new(
                 code::ACTIVE_TRANSACTION,
                 "transaction read-write mode must be set before any query",
@@ -427,6 +426,11 @@ impl OpenTransaction {
         }
         self.read_only = read_only;
         Ok(())
+    }
+
+    /// True if it has neither read nor written.
+    pub fn is_fresh(&self) -> bool {
+        matches!(self.reading, Reading::Snapshot(None))
     }
 
     /// Goes on in the stage: all that it did is run again there from now on.

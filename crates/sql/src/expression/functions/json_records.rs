@@ -240,17 +240,15 @@ impl Field<'_> {
             Some((_, length)) if *length == items.len() => {}
             _ => return Err(self.not_alike()),
         }
-        let is_json = matches!(element.kind, SqlType::Json | SqlType::Jsonb);
         for item in items {
             let is_array = matches!(level(item.get()), Level::Array(_));
+            // The first element decides on the dimensions. Behind it an array is an element, in the last of them.
             let has_more = array.bounds.len() > depth + 1;
-            let is_last = !array.elements.is_empty() && !has_more;
-            // The first element decides if there is another dimension. JSON in an array of JSON is an element.
-            if is_array && !is_last && !(is_json && !has_more && !array.elements.is_empty()) {
+            if is_array && (has_more || array.elements.is_empty()) {
                 self.take(item.get(), element, depth + 1, array)?;
                 continue;
             }
-            if is_array || has_more {
+            if has_more {
                 return Err(self.not_alike());
             }
             let text = match item.get() {
