@@ -355,7 +355,7 @@ impl Compiler<'_> {
         }
         let name = match (kind, typed.spec.collation) {
             // A literal has none before its type is known.
-            (SqlType::Unknown, _) => Value::Null,
+            (SqlType::Unknown, Collation::Database) => Value::Null,
             (_, collation) => Value::Text(quoted(collation.name().name())),
         };
         Ok(Typed::new(Expr::Literal(name), SqlType::Text))

@@ -344,7 +344,8 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                 if let Some(level) = isolation(modes) {
                     let now = state.settings.get("transaction_isolation")?;
                     if !open.is_fresh() && now != level {
-                        let text = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
+                        let text =
+                            "SET TRANSACTION ISOLATION LEVEL must be called before any query";
                         return Err(SqlError::new(code::ACTIVE_TRANSACTION, text));
                     }
                     state.settings.isolate(level);

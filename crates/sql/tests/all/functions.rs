@@ -261,11 +261,7 @@ fn strict_functions_are_null_of_a_null_and_others_take_one() {
                     let are_lengths = function.name == "array_fill" && at > 0;
                     let is_treatment = function.name == "jsonb_set_lax" && at == 4;
                     assert!(
-                        is_name && at == 0
-                            || are_flags
-                            || is_start
-                            || are_lengths
-                            || is_treatment,
+                        is_name && at == 0 || are_flags || is_start || are_lengths || is_treatment,
                         "{signature}: {error:?}"
                     );
                 }

@@ -103,7 +103,9 @@ impl Script<'_> {
                     assert_eq!(found, expected, "{place}: {sql}");
                 }
                 ("query", Ok(done)) => {
+                    // A value may have several lines.
                     let found = done.last().map(lines).unwrap_or_default();
+                    let found: Vec<&str> = found.iter().flat_map(|row| row.split('\n')).collect();
                     assert_eq!(found, expected, "{place}: {sql}");
                 }
                 ("statement" | "copy", result) => match (rest.strip_prefix("error "), result) {

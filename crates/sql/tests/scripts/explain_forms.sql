@@ -75,7 +75,7 @@ explain (format xml) select 1 where 'a<b' = $$&$$::text
       <Node-Type>Result</Node-Type>
       <Parallel-Aware>false</Parallel-Aware>
       <Async-Capable>false</Async-Capable>
-      <Filter>('a&lt;b' = '&amp;')</Filter>
+      <Filter>('a&lt;b'::text = '&amp;'::text)</Filter>
     </Plan>
   </Query>
 </explain>

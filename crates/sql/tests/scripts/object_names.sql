@@ -27,13 +27,10 @@ select pg_typeof(1), pg_typeof(1) = 'int'::regtype, pg_typeof(1)::text, pg_typeo
 ----
 integer|t|integer|regtype|mood|unknown|integer[]|23
 
-statement error 22P02
-select pg_typeof(1) = 'integer', pg_typeof('x'::text) in ('text', 'varchar'), pg_typeof(1)::regtype
-
 query
-select 'public'::regnamespace, 'app'::regnamespace::text, 'pg_catalog'::regnamespace::oid, 11::regnamespace, to_regnamespace('app'), to_regnamespace('no'), 99::regnamespace::text
+select 'public'::regnamespace, 'app'::regnamespace::text, 'pg_catalog'::regnamespace::oid, 11::regnamespace, to_regnamespace('app'), to_regnamespace('no'), 999999::regnamespace::text
 ----
-public|app|11|pg_catalog|app|NULL|pg_toast
+public|app|11|pg_catalog|app|NULL|999999
 
 query
 select relnamespace::regnamespace, relname from pg_class where relname in ('t', 'u') order by 2

@@ -49,7 +49,7 @@ select json_build_object(variadic array['a'])
 statement error 22023
 select format('%s %s', variadic array['a'])
 
-statement error 42P07
+statement ok
 create view v as select concat(variadic array[1, 2]) as c
 
 query

@@ -10,9 +10,12 @@ use crate::expression::Environment;
 use crate::names::quoted;
 use crate::path::{is_of_catalogue, name_in, unknown_schema};
 use crate::schemas::has_schema;
-use crate::types::{NamedCollation, SqlType};
+use crate::types::{NamedCollation, OwnTypes, SqlType, TypeSpec};
 use crate::user_types::TypeNames;
 use sardonyx::schema::Value;
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
 
 pub(super) static TABLE: &[Definition] = functions! {
     to_regclass(TEXT) -> REGCLASS, |a, with| found(SqlType::Regclass, a.text(0), with), "number of a table; null if there is none", stable;
@@ -335,12 +338,31 @@ fn table_numbered(name: &str, with: &Environment<'_>) -> Result<Option<u32>, Sql
     draws.tables.number(settings.path(), name)
 }
 
+/// The longest text that is read as a type of the grammar.
+const TYPE_BYTES_MAX: usize = 256;
+
+/// The type that a text names as a statement does: `int`, or `numeric(3, 1)[]`.
+fn type_of_grammar(text: &str) -> Option<SqlType> {
+    if text.len() > TYPE_BYTES_MAX {
+        return None;
+    }
+    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).ok()?;
+    let of = parser.parse_data_type().ok()?;
+    let is_whole = parser.peek_token_ref().token == Token::EOF;
+    // Types of users have names in schemas, which are looked up.
+    let spec = TypeSpec::of_data_type(&of, &OwnTypes).ok()?;
+    is_whole.then_some(spec.kind)
+}
+
 /// The type of a name in a text.
 ///
 /// # Errors
 /// `42601`, `42602` for a text that is no name.
 fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
     if let Some(kind) = SqlType::named(text) {
+        return Ok(Some(kind.oid()));
+    }
+    if let Some(kind) = type_of_grammar(text) {
         return Ok(Some(kind.oid()));
     }
     let (of_array, text) = match text.strip_suffix("[]") {
