@@ -58,9 +58,9 @@ statement error 42704
 select 'nobody_of_this_name'::regrole
 
 query
-select 'upper(text)'::regprocedure, to_regprocedure('upper(text)'), to_regprocedure('no(int)'), 'pg_backend_pid'::regproc, 'pg_backend_pid()'::regprocedure::text, to_regproc('no'), to_regproc('abs'), 'int4in'::regproc, 'int4in(cstring)'::regprocedure is null
+select 'upper(text)'::regprocedure, to_regprocedure('upper(text)'), to_regprocedure('no(int)'), 'pg_backend_pid'::regproc, 'pg_backend_pid()'::regprocedure::text, to_regproc('no'), to_regproc('abs'), 'int4in'::regproc
 ----
-upper(text)|upper(text)|NULL|pg_backend_pid|pg_backend_pid()|NULL|NULL|int4in|f
+upper(text)|upper(text)|NULL|pg_backend_pid|pg_backend_pid()|NULL|NULL|int4in
 
 query
 select 'abs(integer)'::regprocedure::text, 'pg_catalog.upper(text)'::regprocedure
