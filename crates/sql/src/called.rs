@@ -252,6 +252,7 @@ impl StatementContext {
             interrupt: waiting::current().unwrap_or_default(),
             looked_at: Cell::new(0),
             inbox: None,
+            listed: None,
             waits: None,
         }
     }

@@ -29,6 +29,12 @@ impl Catalogue for Known {
         virtual_tables::constraint_definition(source, number)
     }
 
+    fn schemas(&self, source: &dyn Source) -> Result<Vec<(String, u32)>, SqlError> {
+        Ok(virtual_tables::schema_numbers(source)?
+            .into_iter()
+            .collect())
+    }
+
     fn view_definition(&self, source: &dyn Source, number: u32) -> Result<Value, SqlError> {
         virtual_tables::view_text(source, number)
     }

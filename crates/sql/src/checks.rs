@@ -60,6 +60,7 @@ thread_local! {
         interrupt: Arc::default(),
         looked_at: Cell::new(0),
         inbox: None,
+        listed: None,
         waits: None,
     };
 }

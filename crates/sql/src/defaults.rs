@@ -111,6 +111,7 @@ impl ComputeDefaults for Computing {
             interrupt: waiting::current().unwrap_or_default(),
             looked_at: Cell::new(0),
             inbox: None,
+            listed: None,
             waits: None,
         };
         let with = Environment::new(&[], &context);

@@ -391,6 +391,28 @@ pub(crate) fn table(factor: &TableFactor) -> Result<(), SqlError> {
     }
 }
 
+/// A form of the answer of `EXPLAIN`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Format {
+    Text,
+    Json,
+    Yaml,
+    Xml,
+}
+
+impl Format {
+    /// The form of a name in lower case.
+    pub fn named(name: &str) -> Option<Format> {
+        Some(match name {
+            "text" => Format::Text,
+            "json" => Format::Json,
+            "yaml" => Format::Yaml,
+            "xml" => Format::Xml,
+            _ => return None,
+        })
+    }
+}
+
 /// Converts the options of `EXPLAIN` to its fields.
 fn explain(statement: &mut Statement) -> Result<(), SqlError> {
     let Statement::Explain {
@@ -407,9 +429,16 @@ fn explain(statement: &mut Statement) -> Result<(), SqlError> {
         return Ok(());
     };
     let mut timing = false;
-    for option in options.take().iter().flatten() {
-        explain_option(option, [analyze, verbose, &mut timing])?;
+    // The form and the summary are read where the answer is written.
+    let mut kept = Vec::new();
+    for option in options.take().into_iter().flatten() {
+        let name = option.name.value.to_ascii_lowercase();
+        explain_option(&option, [analyze, verbose, &mut timing])?;
+        if ["format", "summary"].contains(&name.as_str()) {
+            kept.push(option);
+        }
     }
+    *options = (!kept.is_empty()).then_some(kept);
     if timing && !*analyze {
         let text = "EXPLAIN option TIMING requires ANALYZE";
         return Err(SqlError::new(code::INVALID_PARAMETER_VALUE, text));
@@ -446,10 +475,15 @@ fn explain_option(
         "buffers" | "wal" | "settings" => {
             refuse("EXPLAIN", &[(is_on()?, &word.to_ascii_uppercase())])?;
         }
-        "summary" => refuse("EXPLAIN", &[(!is_on()?, "SUMMARY off")])?,
+        "summary" => {
+            is_on()?;
+        }
         "format" => {
-            let is_text = value.as_deref() == Some("text");
-            refuse("EXPLAIN", &[(!is_text, "FORMAT other than text")])?;
+            let value = value.unwrap_or_default();
+            if Format::named(&value).is_none() {
+                let text = format!("unrecognized value for EXPLAIN option \"format\": \"{value}\"");
+                return Err(SqlError::new(code::INVALID_PARAMETER_VALUE, text));
+            }
         }
         _ => {
             return Err(SqlError::new(
@@ -459,6 +493,22 @@ fn explain_option(
         }
     }
     Ok(())
+}
+
+/// The form in which `EXPLAIN` answers, and true or false if it is to give a summary.
+pub(crate) fn explain_form(options: Option<&Vec<UtilityOption>>) -> (Format, Option<bool>) {
+    let (mut form, mut summary) = (Format::Text, None);
+    for option in options.into_iter().flatten() {
+        let value = option.arg.as_ref().map(text_of);
+        match (&*option.name.value.to_ascii_lowercase(), value.as_deref()) {
+            ("format", Some(name)) => form = Format::named(name).unwrap_or(form),
+            ("summary", value) => {
+                summary = Some(matches!(value, None | Some("true" | "on" | "1")));
+            }
+            _ => {}
+        }
+    }
+    (form, summary)
 }
 
 fn text_of(value: &Expr) -> String {

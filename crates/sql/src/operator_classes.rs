@@ -75,7 +75,7 @@ fn ordered_as(kind: SqlType) -> u32 {
     match kind {
         SqlType::Varchar | SqlType::Unknown => SqlType::Text.oid(),
         SqlType::Cidr => SqlType::Inet.oid(),
-        SqlType::Regclass => SqlType::Oid.oid(),
+        kind if kind.is_object() => SqlType::Oid.oid(),
         SqlType::Enum(_) => 3500,
         kind if kind.is_range() => ANY_RANGE,
         kind => kind.oid(),

@@ -1,5 +1,6 @@
 //! From text to syntax trees, with bounds on the length and the depth of a text.
 
+mod arguments;
 mod block;
 mod collations;
 pub(crate) mod comment;
@@ -27,6 +28,7 @@ mod tablespaces;
 mod type_command;
 mod words;
 
+pub(crate) use arguments::variadic;
 pub(crate) use block::{Block, Handler, Line, Raise};
 pub(crate) use collations::collated;
 pub(crate) use conflict::written_expression;
@@ -49,6 +51,7 @@ pub(crate) use type_command::{TypeChange, TypeCommand};
 use crate::error::{SqlError, code};
 use crate::kept::keep;
 use crate::position::of_location;
+use arguments::with_arguments;
 use block::{is_do, parse_do};
 use collations::with_collations;
 use comment::{Comment, is_comment, parse_comment};
@@ -321,7 +324,8 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     let tokens = plain_tokens(text)?;
     check_depth(text, &tokens)?;
     let tokens = without_tablespaces(with_nested_queries(tokens))?;
-    let tokens = with_nested_sets(with_exclusions(with_cast_offsets(with_symmetric(tokens))));
+    let tokens = with_arguments(with_symmetric(tokens));
+    let tokens = with_nested_sets(with_exclusions(with_cast_offsets(tokens)));
     let tokens = with_plain_matches(with_whole_parts(tokens));
     let tokens = with_conflict_targets(
         text,

@@ -9,6 +9,7 @@ mod values;
 use crate::error::{SqlError, code};
 use crate::names::DATABASE;
 use crate::search_path::SearchPath;
+use crate::values::random::Generator;
 use crate::values::zones::{DateOrder, SessionZone};
 pub(crate) use constraints::ConstraintModes;
 use known::{
@@ -50,6 +51,8 @@ struct SettingValues {
     temporary: Option<Arc<str>>,
     /// True if a commit has an effect on one of them.
     ends_at_commit: bool,
+    /// The generator of random numbers, once `setseed` has chosen one.
+    generator: Option<Generator>,
     /// The name by which the session connected to the database, if it is another one than the usual.
     database: Option<Arc<str>>,
 }
@@ -399,6 +402,22 @@ impl Settings {
     pub fn isolate_usually(&mut self, level: &str) {
         self.values_mut()
             .put(USUAL_ISOLATION, Some(level.to_string()), false);
+    }
+
+    /// Begins the session's random numbers anew.
+    pub fn seed(&mut self, generator: Generator) {
+        self.values_mut().generator = Some(generator);
+    }
+
+    /// True if the session's random numbers follow from a seed of its own.
+    pub fn is_seeded(&self) -> bool {
+        self.values().generator.is_some()
+    }
+
+    /// The next of the session's random numbers; `None` without a seed.
+    pub fn next_random(&mut self) -> Option<f64> {
+        self.values().generator?;
+        self.values_mut().generator.as_mut().map(Generator::next)
     }
 
     /// The times at which constraints are checked.

@@ -14,6 +14,7 @@ use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
+use crate::values::jsonpath::JsonPath;
 use crate::values::search::{Query, Vector};
 use crate::values::zones::{SessionZone, distance};
 use crate::values::{networks, ranges};
@@ -42,7 +43,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     let wrong = || invalid(kind, text);
     match kind {
         SqlType::Bool => decode_bool(trimmed).map(Value::Bool).ok_or_else(wrong),
-        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
+        kind if kind.is_integer() => {
             let unsigned = trimmed.strip_prefix('+');
             let unsigned = unsigned.filter(|digits| !digits.starts_with(['+', '-']));
             let digits = unsigned.unwrap_or(trimmed);
@@ -83,6 +84,9 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         },
         SqlType::Jsonb => Json::read(text).and_then(|json| json.value()),
         SqlType::Json => crate::values::json::check(text).and_then(|()| stored_text(text)),
+        SqlType::Jsonpath => {
+            stored_text(text).and_then(|_| Ok(JsonPath::read(text)?.text().into()))
+        }
         // A text without zeros.
         SqlType::Hstore => stored_text(text).and_then(|_| Ok(Hstore::read(text)?.value())),
         SqlType::Tsvector => stored_text(text).and_then(|_| Ok(Vector::read(text)?.value())),

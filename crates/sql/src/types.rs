@@ -79,10 +79,24 @@ pub enum SqlType {
     OneChar,
     /// `regclass`: a table's number
     Regclass,
+    /// `regcollation`: a collation's number
+    Regcollation,
+    /// `regnamespace`: a schema's number
+    Regnamespace,
+    /// `regproc`: the number of a function that has a name of its own
+    Regproc,
+    /// `regprocedure`: a function's number
+    Regprocedure,
+    /// `regrole`: a user's number
+    Regrole,
+    /// `regtype`: a type's number
+    Regtype,
     /// `json`: as it was written
     Json,
     /// `jsonb`: JSON in one form
     Jsonb,
+    /// `jsonpath`: a path of SQL/JSON
+    Jsonpath,
     /// `hstore`: texts by keys
     Hstore,
     /// `tsvector`: a document of text search
@@ -141,6 +155,8 @@ pub enum SqlType {
     JsonArray,
     /// `jsonb[]`
     JsonbArray,
+    /// `jsonpath[]`
+    JsonpathArray,
     /// `int4range[]`
     Int4RangeArray,
     /// `int8range[]`
@@ -294,7 +310,7 @@ impl SqlType {
         match (found, self) {
             (Some((.., array)), _) => *array,
             (None, SqlType::Enum(of)) => SqlType::EnumArray(of),
-            (None, SqlType::Regclass) => SqlType::OidArray,
+            (None, kind) if kind.is_object() => SqlType::OidArray,
             (None, _) => SqlType::TextArray,
         }
     }
@@ -309,9 +325,12 @@ impl SqlType {
         matches!(self, SqlType::Json | SqlType::Jsonb)
     }
 
-    /// True for a type of an extension, or of text search, whose values are texts of one form each.
+    /// True for a type of an extension, of text search, or of paths, whose values are texts of one form each.
     pub(crate) fn is_form(self) -> bool {
-        matches!(self, SqlType::Hstore | SqlType::Tsvector | SqlType::Tsquery)
+        matches!(
+            self,
+            SqlType::Hstore | SqlType::Jsonpath | SqlType::Tsvector | SqlType::Tsquery
+        )
     }
 
     /// True if a column of a table may have the type.
@@ -380,6 +399,20 @@ impl SqlType {
         )
     }
 
+    /// True if values are numbers of objects of the catalogue, which are read from names and written as names.
+    pub fn is_object(self) -> bool {
+        matches!(
+            self,
+            SqlType::Regclass
+                | SqlType::Regcollation
+                | SqlType::Regnamespace
+                | SqlType::Regproc
+                | SqlType::Regprocedure
+                | SqlType::Regrole
+                | SqlType::Regtype
+        )
+    }
+
     /// True if values are numbers.
     pub fn is_number(self) -> bool {
         self.is_integer() || matches!(self, SqlType::Float4 | SqlType::Float8 | SqlType::Numeric)
@@ -389,8 +422,8 @@ impl SqlType {
     pub fn is_integer(self) -> bool {
         matches!(
             self,
-            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass
-        )
+            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid
+        ) || self.is_object()
     }
 
     /// True if values, or elements, have a collation.
@@ -448,7 +481,7 @@ impl SqlType {
             SqlType::Int2 => (i16::MIN.into(), i16::MAX.into()),
             SqlType::Int4 => (i32::MIN.into(), i32::MAX.into()),
             SqlType::Int8 => (i64::MIN.into(), i64::MAX.into()),
-            SqlType::Oid | SqlType::Regclass => (0, u32::MAX.into()),
+            kind if kind == SqlType::Oid || kind.is_object() => (0, u32::MAX.into()),
             _ => return None,
         })
     }

@@ -8,6 +8,7 @@ mod empty;
 mod functions;
 mod indexes;
 mod information_schema;
+mod listed;
 mod relations;
 mod standard;
 mod statistics;
@@ -50,7 +51,7 @@ const OWNER: u32 = 10;
 ///
 /// # Errors
 /// An error of reading the tables.
-fn schema_numbers(source: &dyn Source) -> Result<BTreeMap<String, u32>, SqlError> {
+pub(crate) fn schema_numbers(source: &dyn Source) -> Result<BTreeMap<String, u32>, SqlError> {
     let mut numbers = BTreeMap::from([
         ("pg_catalog".to_string(), PG_CATALOG),
         ("public".to_string(), PUBLIC),
@@ -147,6 +148,7 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(standard::TABLES)
         .chain(statistics::TABLES)
         .chain(views::TABLES)
-        .chain(activity::TABLES);
+        .chain(activity::TABLES)
+        .chain(listed::TABLES);
     tables.copied().collect::<Vec<_>>()
 }

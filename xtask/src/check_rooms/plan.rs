@@ -61,6 +61,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "index_names",
                     "rights",
                     "keyspace",
+                    "listed",
                     "violations",
                     "sequences",
                     "signals",

@@ -456,6 +456,7 @@ impl Session {
                 continue;
             }
             self.changes_names |= statement.changes_names();
+            self.list_cursors();
             self.steps.push(Step::Execute {
                 statement: statement.clone(),
                 parameters: Vec::new(),

@@ -4,13 +4,15 @@ use super::aggregates::{GROUPING, no_grouping};
 use super::cast::{Coercion, can_cast};
 use super::coercion::number_of;
 use super::compile::Compiler;
-use super::functions::{GREATEST, LEAST, LOWER, UPPER, resolve};
+use super::functions::{FORMS, GREATEST, LEAST, LOWER, UPPER, resolve};
 use super::named_arguments::has_names;
+use super::predicates::boolean;
 use super::{Case, Comparison, Expr, Function, Typed};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::expression::window::WindowFunction;
-use crate::names::{parts_of, qualified};
+use crate::names::{parts_of, qualified, quoted};
+use crate::parse::variadic;
 use crate::types::{Collation, SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
@@ -173,6 +175,10 @@ impl Compiler<'_> {
             FunctionArguments::Subquery(_) => {
                 return Err(SqlError::unsupported("subqueries are not supported"));
             }
+            FunctionArguments::List(list) if let Some((before, array)) = variadic(&list.args) => {
+                let called = self.spread(&name, before, array)?;
+                return self.placed_rows(called, &name);
+            }
             FunctionArguments::List(list) if has_names(&list.args) => {
                 let arguments = self.in_order(&name, &list.args)?;
                 let called = self.call(&name, arguments)?;
@@ -194,6 +200,15 @@ impl Compiler<'_> {
             }
         };
         let called = match name.as_str() {
+            "normalize" if let [text, form] = trees.as_slice() => {
+                let text = self.compile(text)?;
+                let form = match form_of(form) {
+                    Some(form) => word(form),
+                    None => self.compile(form)?,
+                };
+                self.call(&name, vec![text, form])?
+            }
+            "pg_collation_for" if let [value] = trees.as_slice() => self.collation_for(value)?,
             "coalesce" => self.without_rows(|compiler| compiler.call_with(&name, &trees))?,
             _ => self.call_with(&name, &trees)?,
         };
@@ -312,6 +327,40 @@ impl Compiler<'_> {
         Ok(called)
     }
 
+    /// `IS NORMALIZED`.
+    pub(super) fn is_normalized(
+        &mut self,
+        text: &Tree,
+        form: Option<&ast::NormalizationForm>,
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let mut arguments = vec![self.compile(text)?];
+        arguments.extend(form.map(|form| word(form.to_string())));
+        let is_normalized = self.call("is_normalized", arguments)?;
+        Ok(boolean(is_normalized.expr, negated))
+    }
+
+    /// The name of the collation that an expression derives, as a text: `COLLATION FOR (…)`.
+    ///
+    /// # Errors
+    /// `42804` for a type without collations.
+    fn collation_for(&mut self, value: &Tree) -> Result<Typed, SqlError> {
+        let typed = self.compile(value)?;
+        let kind = typed.kind();
+        if !kind.is_collatable() {
+            return Err(SqlError::new(
+                code::DATATYPE_MISMATCH,
+                format!("collations are not supported by type {}", kind.name()),
+            ));
+        }
+        let name = match (kind, typed.spec.collation) {
+            // A literal has none before its type is known.
+            (SqlType::Unknown, Collation::Database) => Value::Null,
+            (_, collation) => Value::Text(quoted(collation.name().name())),
+        };
+        Ok(Typed::new(Expr::Literal(name), SqlType::Text))
+    }
+
     /// Gives an expression without a type the type text.
     ///
     /// # Errors
@@ -321,6 +370,22 @@ impl Compiler<'_> {
             SqlType::Unknown => self.as_type(typed, SqlType::Text),
             _ => Ok(typed),
         }
+    }
+}
+
+/// A word of SQL as a text.
+pub(super) fn word(text: String) -> Typed {
+    Typed::new(Expr::Literal(Value::Text(text)), SqlType::Text)
+}
+
+/// The name of a form of Unicode, which SQL writes as a word.
+fn form_of(tree: &Tree) -> Option<String> {
+    match tree {
+        Tree::Identifier(word) if word.quote_style.is_none() => {
+            let word = word.value.to_ascii_uppercase();
+            FORMS.contains(&word.as_str()).then_some(word)
+        }
+        _ => None,
     }
 }
 

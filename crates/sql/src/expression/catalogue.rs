@@ -28,6 +28,12 @@ pub(crate) trait Catalogue: Debug + Sync {
     /// An error of reading the tables.
     fn constraint_definition(&self, source: &dyn Source, number: u32) -> Result<Value, SqlError>;
 
+    /// The schemas with their numbers.
+    ///
+    /// # Errors
+    /// An error of reading the tables.
+    fn schemas(&self, source: &dyn Source) -> Result<Vec<(String, u32)>, SqlError>;
+
     /// The query of a view.
     ///
     /// # Errors

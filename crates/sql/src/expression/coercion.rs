@@ -5,14 +5,12 @@ use super::cast::{Coercion, can_cast, cast_in, crosses_zone};
 use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
-    COLLATION_KEY, COLLATION_ORDER, HSTORE_KEY, JSON_KEY, KEY, LENGTH, OUTSIDE_OF_DOMAIN, PADDED,
-    PRESENT, TABLE_NAME, TABLE_NUMBER, TRIMMED, TYPE_NUMBER, VECTOR_KEY, WITH_ALL_DIGITS, all,
-    function_number,
+    COLLATION_KEY, COLLATION_ORDER, HSTORE_KEY, JSON_KEY, KEY, LENGTH, OBJECT_NAME, OBJECT_NUMBER,
+    OUTSIDE_OF_DOMAIN, PADDED, PRESENT, TABLE_NUMBER, TRIMMED, VECTOR_KEY, WITH_ALL_DIGITS,
 };
 use super::operators::no_operator;
 use super::{Case, Expr, Function, Parameters, Typed};
 use crate::error::{SqlError, code};
-use crate::names::parts_of;
 use crate::parse::parse_expression;
 use crate::path::written;
 use crate::text::datetime::asks_clock;
@@ -56,25 +54,7 @@ impl Compiler<'_> {
         {
             return Ok(Typed::new(Expr::Literal(Value::Text("{}".into())), to.kind));
         }
-        let mut typed = self.compile(tree)?;
-        if to.kind.is_text() && is_type_number(tree) {
-            let none = Typed::new(Expr::Literal(Value::Null), SqlType::Int4);
-            typed = self.call("format_type", vec![typed, none])?;
-        }
-        if let Expr::Literal(Value::Text(name)) = &typed.expr
-            && is_named(of, "regproc")
-            && name.parse::<u32>().is_err()
-        {
-            let number = Expr::Literal(Value::Int(numbered(name)?.into()));
-            return Ok(Typed::new(number, SqlType::Oid));
-        }
-        // A type's name is looked up when the expression runs.
-        if is_named(of, "regtype") && (typed.kind() == SqlType::Unknown || typed.kind().is_text()) {
-            let text = TypeSpec::plain(SqlType::Text);
-            let text = self.coerce(typed, text, Coercion::Explicit)?;
-            let call = Expr::Call(Function(&TYPE_NUMBER), vec![text]);
-            return Ok(Typed::new(call, SqlType::Oid));
-        }
+        let typed = self.compile(tree)?;
         let expr = self.coerce(typed, to, Coercion::Explicit)?;
         let domain = self.parameters.types().domain(of);
         let domain = domain.map(|(kept, _, domain)| (written(kept), domain.clone()));
@@ -144,11 +124,10 @@ impl Compiler<'_> {
         let from = typed.spec;
         if from.kind == SqlType::Unknown {
             match typed.expr {
-                Expr::Parameter(number) if to.kind == SqlType::Regclass => {
-                    // A table's name, too.
+                Expr::Parameter(number) if to.kind.is_object() => {
+                    // An object's name, too.
                     self.parameters.set(number, SqlType::Text);
-                    let text = Expr::Parameter(number);
-                    return Ok(Expr::Call(Function(&TABLE_NUMBER), vec![text]));
+                    return Ok(number_of_name(to.kind, Expr::Parameter(number)));
                 }
                 Expr::Parameter(number) => {
                     self.parameters.set(number, to.kind);
@@ -156,10 +135,9 @@ impl Compiler<'_> {
                 }
                 Expr::Literal(Value::Null) => return Ok(Expr::Literal(Value::Null)),
                 Expr::Literal(Value::Text(text)) => {
-                    // A table's name is looked up when the expression runs.
-                    if to.kind == SqlType::Regclass && text.parse::<u32>().is_err() {
-                        let text = Expr::Literal(Value::Text(text));
-                        return Ok(Expr::Call(Function(&TABLE_NUMBER), vec![text]));
+                    // An object's name is looked up when the expression runs.
+                    if to.kind.is_object() && text.parse::<u32>().is_err() {
+                        return Ok(number_of_name(to.kind, Expr::Literal(Value::Text(text))));
                     }
                     let is_moment = matches!(
                         to.kind,
@@ -206,11 +184,13 @@ impl Compiler<'_> {
             )
             .hint("You will need to rewrite or cast the expression."));
         }
-        if to.kind == SqlType::Regclass && from.kind.is_text() {
-            return Ok(Expr::Call(Function(&TABLE_NUMBER), vec![typed.expr]));
+        if to.kind.is_object() && from.kind.is_text() {
+            return Ok(number_of_name(to.kind, typed.expr));
         }
-        if from.kind == SqlType::Regclass && to.kind.is_text() {
-            return Ok(Expr::Call(Function(&TABLE_NAME), vec![typed.expr]));
+        if from.kind.is_object() && to.kind.is_text() {
+            let parts = vec![super::functions::element_number(from.kind), typed.expr];
+            let name = Typed::new(Expr::Call(Function(&OBJECT_NAME), parts), SqlType::Text);
+            return self.coerce(name, to, how);
         }
         if (from.kind, to.kind) == (SqlType::Char, SqlType::Bytea) {
             let text = Typed::new(padded(typed), SqlType::Text);
@@ -262,6 +242,17 @@ impl Compiler<'_> {
         };
         let cast = |expr| Expr::Cast(Box::new(expr), from.kind, to, is_explicit);
         Ok(value.map_or_else(|| cast(typed.expr), Expr::Literal))
+    }
+}
+
+/// The number of an object of a type, by its name.
+fn number_of_name(kind: SqlType, name: Expr) -> Expr {
+    match kind {
+        SqlType::Regclass => Expr::Call(Function(&TABLE_NUMBER), vec![name]),
+        kind => {
+            let parts = vec![super::functions::element_number(kind), name];
+            Expr::Call(Function(&OBJECT_NUMBER), parts)
+        }
     }
 }
 
@@ -355,23 +346,6 @@ pub(crate) fn distinguishable(typed: Typed) -> Result<Expr, SqlError> {
     Ok(ordered(typed))
 }
 
-/// True if an expression is a type's number, whose text is the type's name.
-fn is_type_number(tree: &Tree) -> bool {
-    match tree {
-        Tree::Nested(inner) => is_type_number(inner),
-        Tree::Cast { data_type, .. } => is_named(data_type, "regtype"),
-        _ => false,
-    }
-}
-
-/// True if a type is a number of an object with a name: `regproc` of a function, `regtype` of a type.
-fn is_named(of: &DataType, known: &str) -> bool {
-    let DataType::Custom(name, _) = of else {
-        return false;
-    };
-    parts_of(name).is_ok_and(|parts| parts.last().is_some_and(|name| name == known))
-}
-
 /// Truncates or rounds a value to the length or the digits of its type.
 pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> Expr {
     match needs_shape(to) {
@@ -438,25 +412,4 @@ pub(super) fn folded(expr: Expr) -> Expr {
 /// True if a value equals itself, and has a type of its own.
 fn is_itself(value: &Value) -> bool {
     !matches!(value, Value::Null) && !matches!(value, Value::Float(value) if value.is_nan())
-}
-
-/// The number of a function by its name only.
-///
-/// # Errors
-/// `42883` if there is none, `42725` if there are several.
-fn numbered(name: &str) -> Result<u32, SqlError> {
-    let plain = name.strip_prefix("pg_catalog.").unwrap_or(name);
-    if let Some(number) = crate::types::functions::named(plain) {
-        return Ok(number);
-    }
-    let mut found = all().enumerate().filter(|(_, one)| one.is(plain));
-    let (code, text) = match (found.next(), found.next()) {
-        (Some((place, _)), None) => return Ok(function_number(place)),
-        (None, _) => {
-            let text = format!("function \"{name}\" does not exist");
-            (code::UNKNOWN_FUNCTION, text)
-        }
-        _ => ("42725", format!("more than one function named \"{name}\"")),
-    };
-    Err(SqlError::new(code, text))
 }

@@ -3,6 +3,7 @@
 
 use super::around::{Queries, is_missing};
 use super::array_operators::quantified;
+use super::calls::word;
 use super::cast::Coercion;
 use super::{Expr, Parameters, Scope, Typed, literal_value};
 use crate::aggregate::Grouping;
@@ -13,7 +14,6 @@ use crate::names::{DATABASE, collation_of, name_of, wrong_parts};
 use crate::position::position_of;
 use crate::source::Source;
 use crate::types::{Collation, SqlType, TypeSpec};
-use sardonyx::schema::Value;
 use sqlparser::ast::{self, CastKind, CeilFloorKind, Expr as Tree, TrimWhereField};
 
 /// The most levels of nested expressions.
@@ -301,6 +301,11 @@ impl<'a> Compiler<'a> {
             Tree::IsNotFalse(inner) => self.is_bool(inner, false, true),
             Tree::IsUnknown(inner) => self.is_null(inner, false),
             Tree::IsNotUnknown(inner) => self.is_null(inner, true),
+            Tree::IsNormalized {
+                expr,
+                form,
+                negated,
+            } => self.is_normalized(expr, form.as_ref(), *negated),
             Tree::IsDistinctFrom(left, right) => self.distinct(left, right, false),
             Tree::IsNotDistinctFrom(left, right) => self.distinct(left, right, true),
             Tree::Between {
@@ -404,8 +409,7 @@ impl<'a> Compiler<'a> {
             }),
             Tree::Function(function) => self.function(function),
             Tree::Extract { field, expr, .. } => {
-                let part = field.to_string().to_lowercase();
-                let part = Typed::new(Expr::Literal(Value::Text(part)), SqlType::Text);
+                let part = word(field.to_string().to_lowercase());
                 let value = self.compile(expr)?;
                 self.call("extract", vec![part, value])
             }

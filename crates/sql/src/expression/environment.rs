@@ -6,6 +6,7 @@ use super::kept::{Kept, Reading};
 use super::patterns::Patterns;
 use crate::database::Database;
 use crate::error::SqlError;
+use crate::listed::Listed;
 use crate::memory::Memory;
 use crate::sequences::Draws;
 use crate::settings::Settings;
@@ -44,6 +45,8 @@ pub(crate) struct StatementContext {
     pub looked_at: std::cell::Cell<u32>,
     /// The inbox of the session, if there is one.
     pub inbox: Option<Arc<Inbox>>,
+    /// The prepared statements and the cursors of the session, if it has had some.
+    pub listed: Option<Arc<Listed>>,
     /// The locker of the session, for a statement that may wait for locks.
     pub waits: Option<Arc<Waits>>,
 }

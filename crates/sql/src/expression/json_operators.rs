@@ -38,6 +38,8 @@ impl Compiler<'_> {
             Of::Arrow => format!("{own}_{step}"),
             Of::LongArrow => format!("{own}_{step}_text"),
             Of::HashArrow | Of::HashLongArrow => String::new(),
+            Of::AtQuestion => "jsonb_path_exists_opr".to_string(),
+            Of::AtAt if a == Jsonb => "jsonb_path_match_opr".to_string(),
             Of::AtArrow => "jsonb_contains".to_string(),
             Of::ArrowAt => "jsonb_contained".to_string(),
             Of::Question => "jsonb_exists".to_string(),
@@ -75,6 +77,7 @@ impl Compiler<'_> {
         }
         if b == Unknown {
             let kind = match operator {
+                Of::AtQuestion | Of::AtAt => SqlType::Jsonpath,
                 Of::AtArrow | Of::ArrowAt | Of::StringConcat => Jsonb,
                 Of::QuestionPipe | Of::QuestionAnd | Of::HashMinus => TextArray,
                 _ => SqlType::Text,

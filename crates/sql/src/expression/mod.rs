@@ -26,6 +26,7 @@ mod evaluate;
 pub(crate) mod functions;
 mod hstore_operators;
 mod json_operators;
+pub(crate) mod json_path;
 mod kept;
 mod lists;
 mod literal;
@@ -51,6 +52,7 @@ mod subqueries;
 mod subquery;
 mod time_operators;
 mod trees;
+mod variadic;
 pub(crate) mod window;
 mod windows;
 

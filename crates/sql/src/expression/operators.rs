@@ -401,7 +401,8 @@ impl Compiler<'_> {
         }
         let rank = |kind| match kind {
             SqlType::Int2 => 0,
-            SqlType::Int4 | SqlType::Oid | SqlType::Regclass => 1,
+            SqlType::Int4 | SqlType::Oid => 1,
+            kind if kind.is_object() => 1,
             SqlType::Int8 => 2,
             SqlType::Numeric => 3,
             SqlType::Float4 => 4,

@@ -17,13 +17,21 @@ const KEPT_MAX: usize = 16;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Options {
     pub ignores_case: bool,
-    /// Lines are texts: `.` does not match their ends, `^` and `$` match at them.
-    pub of_lines: bool,
+    /// `.` does not match the end of a line.
+    pub stops_at_lines: bool,
+    /// `^` and `$` match at the ends of lines.
+    pub anchors_at_lines: bool,
     /// True if blanks and comments in the pattern are ignored.
     pub is_expanded: bool,
 }
 
 impl Options {
+    /// Takes one of the letters on lines.
+    pub fn set_lines(&mut self, letter: char) {
+        self.stops_at_lines = matches!(letter, 'n' | 'm' | 'p');
+        self.anchors_at_lines = matches!(letter, 'n' | 'm' | 'w');
+    }
+
     /// The options by a function's letters, and true if all matches are meant.
     ///
     /// # Errors
@@ -35,11 +43,10 @@ impl Options {
                 'g' => is_global = true,
                 'i' => options.ignores_case = true,
                 'c' => options.ignores_case = false,
-                'n' | 'm' => options.of_lines = true,
-                's' => options.of_lines = false,
+                'n' | 'm' | 'p' | 's' | 'w' => options.set_lines(letter),
                 'x' => options.is_expanded = true,
                 't' => options.is_expanded = false,
-                'b' | 'e' | 'p' | 'q' | 'w' => {
+                'b' | 'e' | 'q' => {
                     return Err(SqlError::unsupported(format!(
                         "the regular expression option \"{letter}\" is not supported"
                     )));
@@ -88,9 +95,9 @@ impl Patterns {
         let (written, with) = translated(pattern, options)?;
         let regex = RegexBuilder::new(&written)
             .case_insensitive(with.ignores_case)
-            .multi_line(with.of_lines)
+            .multi_line(with.anchors_at_lines)
             .size_limit(PATTERN_BYTES_MAX)
-            .dot_matches_new_line(!with.of_lines)
+            .dot_matches_new_line(!with.stops_at_lines)
             .build()
             .map_err(|error| {
                 SqlError::new("2201B", format!("invalid regular expression: {error}"))

@@ -423,9 +423,12 @@ fn check_widths(left: &[&Tree], right: &[&Tree]) -> Result<(), SqlError> {
     }
 }
 
-/// True for `json` and arrays of it, which have no operator of equality.
+/// True for `json`, `jsonpath` and arrays of them, which have no operator of equality.
 fn is_json(kind: SqlType) -> bool {
-    kind.element().unwrap_or(kind) == SqlType::Json
+    matches!(
+        kind.element().unwrap_or(kind),
+        SqlType::Json | SqlType::Jsonpath
+    )
 }
 
 /// Compares a day with the beginning of another one as two days: none is converted to a moment, so an index of days is

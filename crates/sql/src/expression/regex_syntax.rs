@@ -35,12 +35,11 @@ pub(super) fn translated(pattern: &str, options: Options) -> Result<(String, Opt
             match letter {
                 'i' => options.ignores_case = true,
                 'c' => options.ignores_case = false,
-                'n' | 'm' => options.of_lines = true,
-                's' => options.of_lines = false,
+                'n' | 'm' | 'p' | 's' | 'w' => options.set_lines(letter),
                 'x' => options.is_expanded = true,
                 't' => options.is_expanded = false,
                 'q' => return Ok((regex::escape(behind), options)),
-                'b' | 'e' | 'p' | 'w' => {
+                'b' | 'e' => {
                     return Err(SqlError::unsupported(format!(
                         "the regular expression option \"{letter}\" is not supported"
                     )));
@@ -58,7 +57,7 @@ pub(super) fn translated(pattern: &str, options: Options) -> Result<(String, Opt
         rest: least.unwrap_or(rest).chars().peekable(),
         out: String::with_capacity(rest.len() + 8),
         is_expanded: options.is_expanded,
-        of_lines: options.of_lines,
+        stops_at_lines: options.stops_at_lines,
         depth: usize::from(least.is_some()),
         before: Before::Nothing,
     };
@@ -88,7 +87,7 @@ struct Writer<'p> {
     rest: std::iter::Peekable<std::str::Chars<'p>>,
     out: String,
     is_expanded: bool,
-    of_lines: bool,
+    stops_at_lines: bool,
     depth: usize,
     before: Before,
 }
@@ -343,7 +342,7 @@ impl Writer<'_> {
                 high.ok_or_else(|| wrong("invalid character range"))?,
             );
         }
-        if is_negated && self.of_lines {
+        if is_negated && self.stops_at_lines {
             set.push_str("\\n");
         }
         let negation = if is_negated { "^" } else { "" };

@@ -1,6 +1,7 @@
 //! `BETWEEN SYMMETRIC`, which the parser does not know, as `BETWEEN` whose first bound is in a call of [`SYMMETRIC`]. It is
 //! read where the condition is compiled.
 
+use super::arguments::shown_variadic;
 use super::words::{is_one_of, is_word, plain_tokens};
 use crate::position::Lines;
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
@@ -65,8 +66,9 @@ fn and_behind(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
     None
 }
 
-/// A kept text as a person writes it: with the word, instead of the call.
+/// A kept text as a person writes it: with the words that the parser does not know.
 pub(crate) fn shown_symmetric(text: String) -> String {
+    let text = shown_variadic(text);
     let call = format!("\"{SYMMETRIC}\"");
     if !text.contains(&call) {
         return text;

@@ -2,6 +2,7 @@
 //! are places in the row of all of `FROM`.
 
 use super::draft::{Draft, FromJoin, FromNode, FromTable, Planned};
+use super::json_rows::{json_rows, takes_json_apart};
 use super::named::named_table;
 use super::planning::Planning;
 use super::query::draft_query;
@@ -13,7 +14,8 @@ use crate::expression::{Comparison, Expr, Scope, ScopeColumn, ScopeTable, Typed}
 use crate::names::{name_of, parts_of, qualified};
 use crate::types::TypeSpec;
 use sqlparser::ast::{
-    JoinConstraint, JoinOperator, Query, TableAlias, TableFactor, TableWithJoins,
+    FunctionArg, JoinConstraint, JoinOperator, ObjectName, Query, TableAlias, TableFactor,
+    TableWithJoins,
 };
 use std::sync::Arc;
 
@@ -282,11 +284,10 @@ fn factor(
             args: Some(arguments),
             with_ordinality,
             ..
-        } => function(
+        } => called(
             planning,
             around,
-            name,
-            &arguments.args,
+            (name, &arguments.args),
             (alias.as_ref(), *with_ordinality),
             start,
         ),
@@ -310,11 +311,10 @@ fn factor(
             args,
             with_ordinality,
             ..
-        } => function(
+        } => called(
             planning,
             around,
-            name,
-            args,
+            (name, args),
             (alias.as_ref(), *with_ordinality),
             start,
         ),
@@ -339,6 +339,21 @@ fn factor(
         _ => Err(SqlError::unsupported(
             "this is not supported in FROM: only tables, queries, joins and functions",
         )),
+    }
+}
+
+/// A function.
+fn called(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    (name, arguments): (&ObjectName, &[FunctionArg]),
+    alias: (Option<&TableAlias>, bool),
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let plain = qualified(name)?.1;
+    match takes_json_apart(&plain) {
+        true => json_rows(planning, around, (&plain, arguments), alias, start),
+        false => function(planning, around, name, arguments, alias, start),
     }
 }
 

@@ -28,6 +28,7 @@ mod join_keys;
 mod join_order;
 mod join_run;
 mod join_search;
+mod json_rows;
 pub(crate) mod key;
 mod keyed_values;
 pub(crate) mod merge;

@@ -3,6 +3,7 @@
 use super::figured::name_of_tree;
 use crate::column::ResultColumn;
 use crate::error::{SqlError, code};
+use crate::expression::functions::object_name;
 use crate::expression::{Compiler, Environment, Expr, Scope, ScopeColumn, Typed};
 use crate::names::{name_of, parts_of};
 use crate::rows::InputRow;
@@ -213,12 +214,9 @@ impl Output {
         for (value, column) in values.iter_mut().zip(self.columns.iter()) {
             match (value.as_ref(), column.spec.kind) {
                 (ValueRef::Text(text), SqlType::Char) => *value = padded(text, column.spec),
-                (ValueRef::Int(number), SqlType::Regclass) => {
-                    let names = with.context.draws.borrow();
-                    let settings = with.context.settings.borrow();
-                    let path = settings.path();
-                    let number = u32::try_from(number).ok();
-                    if let Some(name) = number.and_then(|number| names.tables.name(path, number)) {
+                (ValueRef::Int(number), kind) if kind.is_object() => {
+                    let number = u32::try_from(number).unwrap_or(0);
+                    if let Ok(Some(name)) = object_name(kind, number, with) {
                         *value = Value::Text(name);
                     }
                 }

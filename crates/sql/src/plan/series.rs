@@ -168,7 +168,11 @@ pub(crate) fn keywords(alias: Option<&TableAlias>, start: usize) -> Result<Plann
     Ok((node, placed(of, alias, start)?))
 }
 
-fn series_node(
+/// The node of a function in `FROM`, and the scope of its columns.
+///
+/// # Errors
+/// As [`placed`].
+pub(super) fn series_node(
     series: Series,
     mut columns: Vec<(String, TypeSpec)>,
     alias: Option<&TableAlias>,

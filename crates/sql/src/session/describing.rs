@@ -4,7 +4,7 @@
 use super::Session;
 use super::execute::with_context;
 use super::given::Given;
-use super::parameters::{shown_columns, text_column};
+use super::parameters::{plan_column, shown_columns};
 use super::state::{SessionState, TransactionState};
 use crate::class::{Class, Special};
 use crate::column::ResultColumn;
@@ -204,7 +204,7 @@ pub(super) fn plan_for(
             Ok(())
         }
         Some(Statement::Explain { .. }) => {
-            crate::explain::describe(prepared, version, source, text_column("QUERY PLAN".into()))
+            crate::explain::describe(prepared, version, source, plan_column(prepared))
         }
         _ => prepared.planned(version, source).map(drop),
     }

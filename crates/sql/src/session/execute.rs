@@ -3,7 +3,7 @@
 use super::aside::own_version;
 use super::given::Given;
 use super::history::{Told, is_of_the_engine};
-use super::parameters::text_column;
+use super::parameters::plan_column;
 use super::state::{OpenTransaction, SessionState, TransactionState};
 use super::telling::{attach, count, portion_memory, remembered, told_of};
 use crate::catalogue::CATALOGUE;
@@ -68,6 +68,7 @@ fn context_of(
         interrupt: state.interrupt.clone(),
         looked_at: Cell::new(0),
         inbox: state.inbox.clone(),
+        listed: state.listed.clone(),
         waits: state.waits.clone(),
     }
 }
@@ -230,6 +231,10 @@ fn streamed(
     snapshot: &Snapshot,
     tables: &TableNames,
 ) -> Result<Option<Complete>, SqlError> {
+    // A result in portions has settings of its own, and would repeat the session's random numbers.
+    if state.settings.is_seeded() {
+        return Ok(None);
+    }
     let source = &**snapshot.space();
     let planned = given.statement.planned(version, &source)?;
     let Some(columns) = planned.plan.columns().cloned() else {
@@ -288,7 +293,7 @@ pub(super) fn reading(
                 values: lines.into_iter().map(Value::Text).collect(),
                 width: 1,
             };
-            let columns = Arc::from([text_column("QUERY PLAN".into())]);
+            let columns = Arc::from([plan_column(given.statement)]);
             Ok((Complete::of(Tag::plain("EXPLAIN")), Some((table, columns))))
         }
         _ => {
@@ -478,7 +483,7 @@ fn writing(
                 values: lines.into_iter().map(Value::Text).collect(),
                 width: 1,
             };
-            let columns = Arc::from([text_column("QUERY PLAN".into())]);
+            let columns = Arc::from([plan_column(given.statement)]);
             Ok((Complete::of(Tag::plain("EXPLAIN")), Some((table, columns))))
         }
         _ => {

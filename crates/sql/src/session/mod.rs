@@ -30,6 +30,7 @@ mod following;
 mod given;
 mod handling;
 mod history;
+mod listing;
 mod maintaining;
 mod on_node;
 mod parameters;
@@ -165,24 +166,6 @@ impl Session {
     /// The memory of all sessions of the database.
     pub fn memory(&self) -> &Arc<Budget> {
         self.database.memory()
-    }
-
-    /// The statement that was prepared with a name, by `PREPARE` or by the protocol.
-    pub fn named(&self, name: &str) -> Option<&Arc<Prepared>> {
-        self.state.named.get(name)
-    }
-
-    /// Notes a statement that was prepared by the protocol: `EXECUTE` and `DEALLOCATE` find it.
-    ///
-    /// # Errors
-    /// `42P05` if there is one of the name; `54000` beyond the bound.
-    pub fn name_statement(&mut self, name: &str, statement: Arc<Prepared>) -> Result<(), SqlError> {
-        self.state.name_statement(name, statement)
-    }
-
-    /// Forgets the statement of a name, if there is one.
-    pub fn forget_statement(&mut self, name: &str) {
-        self.state.named.remove(name);
     }
 
     /// The state of its transaction.

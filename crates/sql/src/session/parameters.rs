@@ -5,6 +5,7 @@ use super::state::{SessionState, TransactionState};
 use crate::column::ResultColumn;
 use crate::database::Database;
 use crate::error::{SqlError, code};
+use crate::explain;
 use crate::expression::interval_of;
 use crate::names::{name_of, quoted};
 use crate::prepared::Prepared;
@@ -100,7 +101,7 @@ fn act(
             }
             if matches!(object_type, DiscardObject::ALL) {
                 state.settings.reset_all();
-                state.named.clear();
+                state.forget_named(None);
                 if let Some(inbox) = &state.inbox {
                     inbox.listen(&Listening::ToNone);
                 }
@@ -119,10 +120,9 @@ fn act(
             let is_all = name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all");
             let name = name_of(name);
             match is_all {
-                true => state.named.clear(),
-                false => {
-                    state.named.remove(&name).ok_or_else(|| unknown(&name))?;
-                }
+                true => drop(state.forget_named(None)),
+                false if state.forget_named(Some(&name)) => {}
+                false => return Err(unknown(&name)),
             }
             let word = if is_all {
                 "DEALLOCATE ALL"
@@ -179,7 +179,7 @@ fn act(
                 }
             }
             inner.keep_columns();
-            state.named.insert(name, inner);
+            state.keep_named(&name, inner, true);
             Ok(Complete::of(Tag::plain("PREPARE")))
         }
         _ => Err(SqlError::unsupported("this statement is not supported")),
@@ -342,6 +342,12 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             if let TransactionState::Open(open) = &mut state.transaction {
                 open.set_read_only(is_read_only(modes, open.read_only))?;
                 if let Some(level) = isolation(modes) {
+                    let now = state.settings.get("transaction_isolation")?;
+                    if !open.is_fresh() && now != level {
+                        let text =
+                            "SET TRANSACTION ISOLATION LEVEL must be called before any query";
+                        return Err(SqlError::new(code::ACTIVE_TRANSACTION, text));
+                    }
                     state.settings.isolate(level);
                 }
             }
@@ -414,6 +420,13 @@ pub(super) fn text_column(name: String) -> ResultColumn {
         table: 0,
         column: 0,
     }
+}
+
+/// The column of the answer of `EXPLAIN`.
+pub(super) fn plan_column(prepared: &Prepared) -> ResultColumn {
+    let mut column = text_column("QUERY PLAN".into());
+    column.spec = TypeSpec::plain(explain::column_kind(prepared));
+    column
 }
 
 fn show(state: &SessionState, words: &[String]) -> Result<Complete, SqlError> {

@@ -5,6 +5,7 @@ use super::control::{is_read_only, isolation};
 use super::given::SessionOptions;
 use super::history::{History, Remembered};
 use crate::error::{SqlError, code};
+use crate::listed::Listed;
 use crate::prepared::Prepared;
 use crate::result::{Notice, Outcome, TransactionStatus};
 use crate::running::now;
@@ -35,6 +36,8 @@ pub(crate) struct SessionState {
     pub transaction: TransactionState,
     /// The statements of `PREPARE`.
     pub named: HashMap<String, Arc<Prepared>>,
+    /// The same, and the cursors, as the catalogue lists them.
+    pub listed: Option<Arc<Listed>>,
     pub drawn: Drawn,
     /// The statement's draws from sequences when it ran aside. The stage gives it the same numbers.
     pub again: Done,
@@ -168,7 +171,7 @@ impl SessionState {
     /// `42P05` if there is one of the name; `54000` beyond the bound.
     pub fn name_statement(&mut self, name: &str, statement: Arc<Prepared>) -> Result<(), SqlError> {
         self.check_new_name(name)?;
-        self.named.insert(name.to_string(), statement);
+        self.keep_named(name, statement, false);
         Ok(())
     }
 
@@ -211,6 +214,7 @@ impl SessionState {
             settings: self.settings.clone(),
             transaction: TransactionState::Idle,
             named: self.named.clone(),
+            listed: self.listed.clone(),
             drawn: self.drawn.clone(),
             again: Done::default(),
             interrupt: self.interrupt.clone(),
@@ -228,6 +232,7 @@ impl SessionState {
             settings: self.settings.clone(),
             transaction: TransactionState::Idle,
             named: HashMap::new(),
+            listed: None,
             drawn: Drawn::default(),
             again: Done::default(),
             interrupt: self.interrupt.clone(),
@@ -413,8 +418,7 @@ impl OpenTransaction {
     /// # Errors
     /// `25001` if it has read, and is to write from now on.
     pub fn set_read_only(&mut self, read_only: bool) -> Result<(), SqlError> {
-        let is_fresh = matches!(self.reading, Reading::Snapshot(None));
-        if !is_fresh && self.read_only && !read_only {
+        if !self.is_fresh() && self.read_only && !read_only {
             return Err(SqlError::new(
                 code::ACTIVE_TRANSACTION,
                 "transaction read-write mode must be set before any query",
@@ -422,6 +426,11 @@ impl OpenTransaction {
         }
         self.read_only = read_only;
         Ok(())
+    }
+
+    /// True if it has neither read nor written.
+    pub fn is_fresh(&self) -> bool {
+        matches!(self.reading, Reading::Snapshot(None))
     }
 
     /// Goes on in the stage: all that it did is run again there from now on.

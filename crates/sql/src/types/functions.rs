@@ -33,7 +33,7 @@ pub(crate) struct Numbers {
 }
 
 /// Types, the beginning of the names of their functions, and the numbers of those that read and write texts and bytes.
-const OWN: [(SqlType, &str, [u32; 4]); 32] = [
+const OWN: [(SqlType, &str, [u32; 4]); 39] = [
     (SqlType::Bool, "bool", [1242, 1243, 2436, 2437]),
     (SqlType::Bytea, "bytea", [1244, 31, 2412, 2413]),
     (SqlType::OneChar, "char", [1245, 33, 2434, 2435]),
@@ -58,6 +58,24 @@ const OWN: [(SqlType, &str, [u32; 4]); 32] = [
     ),
     (SqlType::Numeric, "numeric_", [1701, 1702, 2460, 2461]),
     (SqlType::Regclass, "regclass", [2218, 2219, 2452, 2453]),
+    (
+        SqlType::Regcollation,
+        "regcollation",
+        [4193, 4194, 4196, 4197],
+    ),
+    (
+        SqlType::Regnamespace,
+        "regnamespace",
+        [4084, 4085, 4087, 4088],
+    ),
+    (SqlType::Regproc, "regproc", [44, 45, 2444, 2445]),
+    (
+        SqlType::Regprocedure,
+        "regprocedure",
+        [2212, 2213, 2446, 2447],
+    ),
+    (SqlType::Regrole, "regrole", [4098, 4092, 4094, 4095]),
+    (SqlType::Regtype, "regtype", [2220, 2221, 2454, 2455]),
     (SqlType::Void, "void_", [2298, 2299, 3120, 3121]),
     (SqlType::Interval, "interval_", [1160, 1161, 2478, 2479]),
     (SqlType::Uuid, "uuid_", [2952, 2953, 2961, 2962]),
@@ -68,6 +86,7 @@ const OWN: [(SqlType, &str, [u32; 4]); 32] = [
     (SqlType::Tsquery, "tsquery", [3612, 3613, 3641, 3640]),
     (SqlType::Json, "json_", [321, 322, 323, 324]),
     (SqlType::Jsonb, "jsonb_", [3806, 3804, 3805, 3803]),
+    (SqlType::Jsonpath, "jsonpath_", [4001, 4003, 4002, 4004]),
     (SqlType::Int2Vector, "int2vector", [40, 41, 2410, 2411]),
     (SqlType::OidVector, "oidvector", [54, 55, 2420, 2421]),
 ];
@@ -151,7 +170,7 @@ pub(crate) fn all() -> Vec<TypeFunction> {
     let arrays = (ANY_ARRAY, "array_", ARRAYS, [true; 4]);
     let own = OWN.iter().map(|(kind, prefix, numbers)| {
         let is_time = matches!(kind, SqlType::Time | SqlType::Interval);
-        let is_date = is_time || kind.category() == 'D' || *kind == SqlType::Regclass;
+        let is_date = is_time || kind.category() == 'D' || kind.is_object();
         // The encoding of texts is a setting.
         let is_text = kind.is_text() && !matches!(kind, SqlType::OneChar | SqlType::Unknown);
         let stable = [is_date, is_date && !is_time, is_text, is_text];

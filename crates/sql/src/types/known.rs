@@ -3,7 +3,7 @@
 use super::SqlType;
 
 /// Types, their numbers, their names in SQL, and the bytes of a value: -1 for any length.
-pub(super) const ALL: [(SqlType, u32, &str, i16); 71] = [
+pub(super) const ALL: [(SqlType, u32, &str, i16); 79] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -25,6 +25,12 @@ pub(super) const ALL: [(SqlType, u32, &str, i16); 71] = [
     (SqlType::Interval, 1186, "interval", 16),
     (SqlType::Numeric, 1700, "numeric", -1),
     (SqlType::Regclass, 2205, "regclass", 4),
+    (SqlType::Regcollation, 4191, "regcollation", 4),
+    (SqlType::Regnamespace, 4089, "regnamespace", 4),
+    (SqlType::Regproc, 24, "regproc", 4),
+    (SqlType::Regprocedure, 2202, "regprocedure", 4),
+    (SqlType::Regrole, 4096, "regrole", 4),
+    (SqlType::Regtype, 2206, "regtype", 4),
     (SqlType::Void, 2278, "void", 4),
     (SqlType::Uuid, 2950, "uuid", 16),
     (SqlType::Inet, 869, "inet", -1),
@@ -32,6 +38,8 @@ pub(super) const ALL: [(SqlType, u32, &str, i16); 71] = [
     (SqlType::Json, 114, "json", -1),
     (SqlType::Jsonb, 3802, "jsonb", -1),
     (SqlType::JsonArray, 199, "json[]", -1),
+    (SqlType::Jsonpath, 4072, "jsonpath", -1),
+    (SqlType::JsonpathArray, 4073, "jsonpath[]", -1),
     (SqlType::JsonbArray, 3807, "jsonb[]", -1),
     (SqlType::Int2Vector, 22, "int2vector", -1),
     (SqlType::OidVector, 30, "oidvector", -1),
@@ -114,6 +122,7 @@ pub(super) const ARRAYS: &[(SqlType, &str, SqlType)] = &[
     ),
     (SqlType::Json, "_json", SqlType::JsonArray),
     (SqlType::Jsonb, "_jsonb", SqlType::JsonbArray),
+    (SqlType::Jsonpath, "_jsonpath", SqlType::JsonpathArray),
     (SqlType::Interval, "_interval", SqlType::IntervalArray),
     (SqlType::Uuid, "_uuid", SqlType::UuidArray),
     (SqlType::Inet, "_inet", SqlType::InetArray),

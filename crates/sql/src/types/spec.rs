@@ -107,7 +107,8 @@ impl TypeSpec {
             SqlType::Bool => Type::Bool,
             SqlType::Int2 => Type::I16,
             SqlType::Int4 => Type::I32,
-            SqlType::Int8 | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => Type::I64,
+            SqlType::Int8 | SqlType::Oid | SqlType::Enum(_) => Type::I64,
+            kind if kind.is_object() => Type::I64,
             SqlType::Float4 => Type::F32,
             SqlType::Float8 => Type::F64,
             SqlType::Numeric => Type::Decimal {

@@ -209,7 +209,6 @@ fn named(
         "varchar" => self::text(SqlType::Varchar, length.as_ref(), None)?,
         "oid" => TypeSpec::plain(SqlType::Oid),
         "name" => TypeSpec::plain(SqlType::Name),
-        "regtype" | "regproc" | "regnamespace" => TypeSpec::plain(SqlType::Oid),
         "char" => TypeSpec::plain(SqlType::OneChar),
         _ => {
             let timed = ["time", "timestamp", "timestamptz"].contains(&text.as_str());

@@ -11,11 +11,12 @@ pub(crate) mod order;
 mod reading;
 
 pub(crate) use functions::{
-    appended, bound_at, concatenated, dimensions, element_at, length_at, ordinals, position,
-    positions, prepended, removed, slice, split, subscripts, subscripts_back,
+    appended, bound_at, concatenated, dimensions, element_at, filled, length_at, ordinals,
+    position, positions, prepended, removed, replaced, slice, split, subscripts, subscripts_back,
 };
 pub(crate) use functions::{made, nested};
 pub(crate) use order::order_key;
+pub(crate) use reading::{DIMENSIONS_MAX, too_many_dimensions};
 
 use super::Comparison;
 use super::hstore::Hstore;

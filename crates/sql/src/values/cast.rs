@@ -34,7 +34,8 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     }
     let rank = |kind| match kind {
         Int2 => Some(1),
-        Int4 | SqlType::Oid | SqlType::Regclass => Some(2),
+        Int4 | SqlType::Oid => Some(2),
+        kind if kind.is_object() => Some(2),
         Int8 => Some(3),
         SqlType::Numeric => Some(4),
         SqlType::Float4 => Some(5),
@@ -43,7 +44,7 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     };
     if let (Some(level), Some(wanted)) = (rank(from), rank(to)) {
         // Numbers of objects are whole numbers.
-        let is_object = matches!(to, SqlType::Oid | SqlType::Regclass);
+        let is_object = to == SqlType::Oid || to.is_object();
         return level <= wanted || how >= Coercion::Assignment && (!is_object || level < 4);
     }
     if from.is_text() && to.is_text() {
@@ -167,9 +168,7 @@ pub(crate) fn cast(
         });
     }
     match to.kind {
-        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
-            to_integer(value, to.kind).ok_or_else(wrong)?
-        }
+        kind if kind.is_integer() => to_integer(value, kind).ok_or_else(wrong)?,
         SqlType::Float8 => Ok(Value::Float(float_of(value))),
         SqlType::Float4 => {
             let wide = float_of(value);

@@ -113,7 +113,7 @@ pub(crate) fn push_text(text: &str, out: &mut String) {
 }
 
 fn is_number(kind: SqlType) -> bool {
-    kind.is_number() && !matches!(kind, SqlType::Oid | SqlType::Regclass)
+    kind.is_number() && kind != SqlType::Oid && !kind.is_object()
 }
 
 /// Writes a value of a type.

@@ -243,6 +243,18 @@ impl Json {
         }
     }
 
+    /// The name of its type.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Json::Null => "null",
+            Json::Bool(_) => "boolean",
+            Json::Number(_) => "number",
+            Json::Text(_) => "string",
+            Json::Array(_) => "array",
+            Json::Object(_) => "object",
+        }
+    }
+
     /// Appends it in the form of `jsonb`.
     pub fn push(&self, out: &mut String) {
         match self {

@@ -42,7 +42,7 @@ pub(crate) fn order_key_of(kind: SqlType, value: ValueRef<'_>) -> Result<Option<
 /// `42883` with the kind of operator that is missing, as in PostgreSQL.
 pub(crate) fn check_comparable(kind: SqlType, operator: &str) -> Result<(), SqlError> {
     match kind.element().unwrap_or(kind) {
-        SqlType::Json => Err(SqlError::new(
+        SqlType::Json | SqlType::Jsonpath => Err(SqlError::new(
             code::UNKNOWN_FUNCTION,
             format!(
                 "could not identify an {operator} operator for type {}",

@@ -246,7 +246,10 @@ fn aggregates() -> impl Iterator<Item = Described> {
 /// The types that an aggregate takes, with its results.
 fn of_types(named: Named) -> impl Iterator<Item = (Vec<Kind>, Kind)> {
     let is_own = |kind: &SqlType| {
-        kind.is_storable() && kind.category() != 'X' && !matches!(kind, Name | OneChar)
+        kind.is_storable()
+            && kind.category() != 'X'
+            && !kind.is_object()
+            && !matches!(kind, Name | OneChar)
     };
     SqlType::all().filter(is_own).filter_map(move |argument| {
         let typed = Typed::new(Expr::Literal(Value::Null), argument);

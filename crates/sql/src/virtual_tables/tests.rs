@@ -1,7 +1,7 @@
 //! Tests of the catalogue's tables.
 
 /// PostgreSQL 15's columns, in its order.
-const COLUMNS: [(&str, &str); 50] = [
+const COLUMNS: [(&str, &str); 52] = [
     ("pg_am", "oid amname amhandler amtype"),
     ("pg_attrdef", "oid adrelid adnum adbin"),
     (
@@ -43,6 +43,10 @@ const COLUMNS: [(&str, &str); 50] = [
         "pg_depend",
         "classid objid objsubid refclassid refobjid refobjsubid deptype",
     ),
+    (
+        "pg_cursors",
+        "name statement is_holdable is_binary is_scrollable creation_time",
+    ),
     ("pg_description", "objoid classoid objsubid description"),
     ("pg_enum", "oid enumtypid enumsortorder enumlabel"),
     (
@@ -78,6 +82,10 @@ const COLUMNS: [(&str, &str); 50] = [
         "schemaname matviewname matviewowner tablespace hasindexes ispopulated definition",
     ),
     ("pg_namespace", "oid nspname nspowner nspacl"),
+    (
+        "pg_prepared_statements",
+        "name statement prepare_time parameter_types from_sql generic_plans custom_plans",
+    ),
     (
         "pg_opclass",
         "oid opcmethod opcname opcnamespace opcowner opcfamily opcintype opcdefault opckeytype",

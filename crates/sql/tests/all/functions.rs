@@ -136,6 +136,15 @@ impl Function {
             ("digest", 1, _) => "'sha1'::text",
             ("decode", 0, _) => "'616263'::text",
             ("decode" | "encode", 1, _) => "'hex'::text",
+            ("array_fill", _, "integer[]") => "array[2]",
+            ("is_normalized" | "normalize", 1, _) => "'NFC'::text",
+            ("jsonb_path_match" | "jsonb_path_match_opr", 1, _) => "'true'::jsonpath",
+            ("jsonb_set_lax", 4, _) => "'use_json_null'::text",
+            ("pg_size_bytes", 0, _) => "'1 kB'::text",
+            ("setseed", 0, _) => "0.5::double precision",
+            ("to_regprocedure", 0, _) => "'upper(text)'::text",
+            (name, 2, "jsonb") if name.contains("_path_") => "'{}'::jsonb",
+            (_, _, "jsonpath") => "'$'::jsonpath",
             (_, _, "regclass") => "'t'::regclass",
             (_, _, "\"any\"" | "anyelement") => "1",
             (name, 2, "text") if name.ends_with("range") => "'[]'::text",
@@ -249,8 +258,10 @@ fn strict_functions_are_null_of_a_null_and_others_take_one() {
                 Err(error) => {
                     let are_flags = function.name.ends_with("range") && at == 2;
                     let is_start = function.name == "array_position" && at == 2;
+                    let are_lengths = function.name == "array_fill" && at > 0;
+                    let is_treatment = function.name == "jsonb_set_lax" && at == 4;
                     assert!(
-                        is_name && at == 0 || are_flags || is_start,
+                        is_name && at == 0 || are_flags || is_start || are_lengths || is_treatment,
                         "{signature}: {error:?}"
                     );
                 }

@@ -103,7 +103,9 @@ impl Script<'_> {
                     assert_eq!(found, expected, "{place}: {sql}");
                 }
                 ("query", Ok(done)) => {
+                    // A value may have several lines.
                     let found = done.last().map(lines).unwrap_or_default();
+                    let found: Vec<&str> = found.iter().flat_map(|row| row.split('\n')).collect();
                     assert_eq!(found, expected, "{place}: {sql}");
                 }
                 ("statement" | "copy", result) => match (rest.strip_prefix("error "), result) {
@@ -286,6 +288,13 @@ scripts! {
     random_values: "random_values.sql",
     expansions: "expansions.sql",
     formats: "formats.sql",
+    explain_forms: "explain_forms.sql",
+    json_paths: "json_paths.sql",
+    json_rows: "json_rows.sql",
+    more_functions: "more_functions.sql",
+    object_names: "object_names.sql",
+    prepared_list: "prepared_list.sql",
+    variadic: "variadic.sql",
     infinities: "infinities.sql",
     non_finite_numerics: "non_finite_numerics.sql",
     pairs: "pairs.sql",

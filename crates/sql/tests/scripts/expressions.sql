@@ -148,7 +148,7 @@ t|f|t|NULL
 query
 select to_regtype('integer'), to_regtype('int8'), to_regtype('nothing')
 ----
-23|20|NULL
+integer|bigint|NULL
 
 # Rows are compared from the left; a null decides only if all values before it are equal.
 

@@ -109,10 +109,10 @@ SELECT a FROM t ORDER BY a FETCH FIRST 10 PERCENT ROWS ONLY
 
 # EXPLAIN.
 
-statement error 0A000
-EXPLAIN (FORMAT json) SELECT 1
+statement error 22023
+EXPLAIN (FORMAT csv) SELECT 1
 ----
-EXPLAIN with FORMAT other than text is not supported
+unrecognized value for EXPLAIN option "format": "csv"
 
 statement error 0A000
 EXPLAIN VERBOSE SELECT 1

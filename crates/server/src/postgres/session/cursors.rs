@@ -16,10 +16,11 @@ use crate::postgres::portions::Portions;
 use bytes::BytesMut;
 use sardonyx::schema::Value;
 use sardonyx_sql::{
-    CursorCommand, Direction, Outcome, Prepared, ResultColumn, SavepointStep, SqlError, Step,
-    TransactionStatus,
+    CursorCommand, Direction, ListedCursor, Outcome, Prepared, ResultColumn, SavepointStep,
+    SqlError, Step, TransactionStatus,
 };
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The state of a portal that is a cursor.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(super) struct Cursor {
     number: u64,
     /// `WITH HOLD`.
     is_held: bool,
+    /// When it was declared, in microseconds since 1970.
+    created: i64,
     /// It stays after the transaction.
     is_kept: bool,
     /// Its position, if it goes back and forth.
@@ -62,6 +65,14 @@ pub(super) struct Fetch {
     described: bool,
 }
 
+/// The time, in microseconds since 1970.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    })
+}
+
 fn unknown_cursor(name: &str) -> SqlError {
     SqlError::new("34000", format!("cursor \"{name}\" does not exist"))
 }
@@ -80,6 +91,28 @@ impl Session {
     /// `34000` if there is no cursor of this name.
     pub(super) fn cursor(&self, name: &str) -> Result<&Portal, SqlError> {
         self.portals.get(name).ok_or_else(|| unknown_cursor(name))
+    }
+
+    /// Has the session's catalogue list its cursors.
+    pub(super) fn list_cursors(&mut self) {
+        let portals = self.portals.iter();
+        let mut cursors: Vec<(u64, ListedCursor)> = portals
+            .filter_map(|(name, portal)| {
+                let cursor = portal.cursor.as_ref()?;
+                let statement = portal.statement.as_ref().map_or("", |query| query.text());
+                let listed = ListedCursor {
+                    name: name.clone(),
+                    statement: statement.into(),
+                    is_holdable: cursor.is_held,
+                    is_scrollable: cursor.scrolling.is_some(),
+                    created: cursor.created,
+                };
+                Some((cursor.number, listed))
+            })
+            .collect();
+        cursors.sort_by_key(|(number, _)| *number);
+        let cursors = cursors.into_iter().map(|(_, cursor)| cursor);
+        self.sql.list_cursors(cursors.collect());
     }
 
     /// Takes a statement of a cursor.
@@ -126,6 +159,7 @@ impl Session {
                 let cursor = Cursor {
                     number,
                     is_held,
+                    created: now(),
                     // Outside of a transaction it is a transaction of its own.
                     is_kept: is_outside,
                     scrolling: scrolls.then(Scrolling::default),

@@ -268,10 +268,13 @@ impl Session {
             return true;
         }
         portal.state = PortalState::Queued;
+        let parameters = std::mem::take(&mut portal.parameters);
+        let formats = portal.formats.clone();
         self.changes_names |= statement.changes_names();
+        self.list_cursors();
         self.steps.push(Step::Execute {
             statement: statement.clone(),
-            parameters: std::mem::take(&mut portal.parameters),
+            parameters,
             rows_max: if rows_max == usize::MAX {
                 0
             } else {
@@ -280,7 +283,7 @@ impl Session {
         });
         self.replies.push(Reply::Executed(Execution {
             statement,
-            formats: portal.formats.clone(),
+            formats,
             described: false,
             portal: Some(name.to_string()),
             rows_max,

@@ -22,6 +22,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     arraycontains(ARRAY, ARRAY) -> BOOL, |a, with| has_all(a, (0, 1), with), "`array @> array`: true if the first has all elements of the second";
     arrayoverlap(ARRAY, ARRAY) -> BOOL, overlap, "`array && array`: true if an element is in both";
     array_dims(ARRAY) -> TEXT, |a, _| Ok(arrays::dimensions(a.text(0)).map_or(Value::Null, |(_, bounds)| Value::Text(bounds))), "bounds of the dimensions as a text";
+    array_fill(ELEMENT, INTS) -> ARRAY, filled, "an array of a value, by the lengths of its dimensions", on_null;
+    array_fill(ELEMENT, INTS, INTS) -> ARRAY, filled, "the same with the first subscripts of its dimensions", on_null;
     array_length(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::length_at(a.text(0), a.int(1))), "length of a dimension";
     array_lower(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::bound_at(a.text(0), a.int(1), false)), "first subscript of a dimension";
     array_ndims(ARRAY) -> INT4, |a, _| Ok(arrays::dimensions(a.text(0)).map_or(Value::Null, |(count, _)| Value::Int(count as i128))), "number of dimensions";
@@ -30,6 +32,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     array_positions(ARRAY, ELEMENT) -> INTS, positions, "subscripts of the elements that are the value", on_null;
     array_prepend(ELEMENT, ARRAY) -> ARRAY, |a, _| arrays::prepended(a.given_text(0), a.value(1), a.kind(2)), "with an element before the first", on_null;
     array_remove(ARRAY, ELEMENT) -> ARRAY, removed, "without the elements that are the value", on_null;
+    array_replace(ARRAY, ELEMENT, ELEMENT) -> ARRAY, replaced, "with another value in the place of the elements that are a value", on_null;
     array_to_string(ARRAY, TEXT) -> TEXT, |a, _| Ok(arrays::joined(a.text(0), a.text(1), None)), "elements with a separator between them, without nulls";
     array_to_string(ARRAY, TEXT, TEXT) -> TEXT, joined, "elements with a separator between them, the last text for nulls", on_null;
     array_upper(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::bound_at(a.text(0), a.int(1), true)), "last subscript of a dimension";
@@ -93,6 +96,27 @@ fn removed(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
     array.map_or(Ok(Value::Null), |array| {
         arrays::removed(array, a.value(1), a.kind(2))
     })
+}
+
+fn replaced(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
+    let Some(array) = a.given_text(0) else {
+        return Ok(Value::Null);
+    };
+    check_comparable(a.kind(3), "equality")?;
+    arrays::replaced(array, (a.value(1), a.value(2)), a.kind(3))
+}
+
+fn filled(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
+    // The number of the value's type, the value, the lengths and the first subscripts.
+    let null = a.given_text(2).is_none() || a.len() > 3 && a.given_text(3).is_none();
+    if null {
+        return Err(SqlError::new(
+            code::NULL_NOT_ALLOWED,
+            "dimension array or low bound array cannot be null",
+        ));
+    }
+    let value = text_of(a.kind(0), a.value(1));
+    arrays::filled(value, a.text(2), a.given_text(3))
 }
 
 fn shortened(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {

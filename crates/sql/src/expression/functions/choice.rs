@@ -40,7 +40,7 @@ pub(in crate::expression) fn resolve(
     }
     let found = match chosen(named(name), &kinds)[..] {
         [function] => called(compiler, function, arguments),
-        [] => cast_call(compiler, name, arguments)?.ok_or_else(|| unknown(name, &kinds)),
+        [] => cast_call(compiler, name, arguments)?.ok_or_else(|| missing(name, &kinds)),
         _ => Err(not_unique(name, &kinds)),
     };
     match found {
@@ -139,7 +139,7 @@ fn takes(function: Function, kinds: &[SqlType], how: Coercion) -> bool {
 /// The coercion of an argument to a type of the function.
 fn way(from: SqlType, to: SqlType, how: Coercion) -> Coercion {
     match (from, to) {
-        (SqlType::Int8, SqlType::Oid | SqlType::Regclass) => Coercion::Assignment,
+        (SqlType::Int8, to) if to == SqlType::Oid || to.is_object() => Coercion::Assignment,
         (from, SqlType::Regclass) if from.is_text() => Coercion::Explicit,
         (from, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) if from.is_integer() => how,
         _ => Coercion::Implicit,
@@ -230,6 +230,9 @@ fn called(
                 typed
             });
         }
+        [Kind::Array, Kind::Element, Kind::Element] => {
+            return with_elements(compiler, function, arguments).map_err(unlike);
+        }
         [Kind::Array, Kind::Array] => {
             return of_two_arrays(compiler, function, arguments).ok_or_else(wrong)?;
         }
@@ -288,7 +291,12 @@ fn called(
             Kind::Array | Kind::Element if typed.kind() == SqlType::Unknown => {
                 return Err(without_type());
             }
-            Kind::Element => parts.extend([element_number(typed.kind()), padded(typed)]),
+            Kind::Element => {
+                if of.result == Kind::Array {
+                    array = array_of(typed.kind())?;
+                }
+                parts.extend([element_number(typed.kind()), padded(typed)]);
+            }
             Kind::Array => {
                 array = typed.kind();
                 if of.is_typed {
@@ -365,7 +373,7 @@ fn as_argument(
 }
 
 /// A type's number, as an argument of functions.
-pub(in crate::expression) fn element_number(kind: SqlType) -> Expr {
+pub(crate) fn element_number(kind: SqlType) -> Expr {
     Expr::Literal(Value::Int(kind.number().into()))
 }
 
@@ -398,6 +406,41 @@ fn with_element(
         _ => of,
     };
     Some(parts().map(|parts| Typed::new(Expr::Call(function, parts), result)))
+}
+
+/// A function of an array and values that become, as its elements do, values of one type. The number of that type
+/// follows all.
+///
+/// # Errors
+/// `42804` if there is no such type.
+fn with_elements(
+    compiler: &mut Compiler<'_>,
+    function: Function,
+    mut arguments: Vec<Typed>,
+) -> Result<Typed, SqlError> {
+    let array = arguments.remove(0);
+    let element = array.kind().element().unwrap_or(SqlType::Unknown);
+    let mut alike = vec![Typed::new(Expr::Literal(Value::Null), element)];
+    alike.extend(arguments);
+    let (mut parts, spec) = compiler.unified(alike, function.0.name)?;
+    let of = array_of(spec.kind)?;
+    parts[0] = compiler.coerce(array, TypeSpec::plain(of), Coercion::Explicit)?;
+    parts.push(element_number(spec.kind));
+    Ok(Typed::new(Expr::Call(function, parts), of))
+}
+
+/// The type of arrays of a type.
+///
+/// # Errors
+/// `42704` for an array: there is no array of arrays.
+fn array_of(kind: SqlType) -> Result<SqlType, SqlError> {
+    match kind.element() {
+        None => Ok(kind.array()),
+        Some(_) => Err(SqlError::new(
+            code::UNKNOWN_OBJECT,
+            format!("could not find array type for data type {}", kind.name()),
+        )),
+    }
 }
 
 /// Compiles a function of two arrays. The number of the elements' type follows them if its result is no array. `None`
@@ -513,8 +556,24 @@ const OF_MULTIRANGES: [&str; 9] = [
     "tstzmultirange",
 ];
 
+/// The error of a call that no function takes.
 #[cold]
-pub(in crate::expression) fn unknown(name: &str, kinds: &[SqlType]) -> SqlError {
+fn missing(name: &str, kinds: &[SqlType]) -> SqlError {
+    let rest = name
+        .strip_prefix("json")
+        .map(|rest| rest.trim_start_matches('b'));
+    let records = ["_each", "_each_text", "_to_record", "_to_recordset"];
+    match rest {
+        Some(rest) if records.contains(&rest) => {
+            SqlError::unsupported(format!("{name} is supported in FROM only"))
+        }
+        _ => unknown(name, kinds),
+    }
+}
+
+/// The error of a function that does not exist for arguments of these types.
+#[cold]
+pub(crate) fn unknown(name: &str, kinds: &[SqlType]) -> SqlError {
     if OF_MULTIRANGES.contains(&name) {
         return SqlError::unsupported(format!("multiranges are not supported: {name}"));
     }

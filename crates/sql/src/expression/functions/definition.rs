@@ -52,6 +52,7 @@ kinds!(
     INTERVAL = Interval,
     JSON = Json,
     JSONB = Jsonb,
+    JSONPATH = Jsonpath,
     NAME = Name,
     NUMERIC = Numeric,
     NUMRANGE = NumRange,
@@ -60,6 +61,12 @@ kinds!(
     ONE_CHAR = OneChar,
     ONE_CHARS = OneCharArray,
     REGCLASS = Regclass,
+    REGCOLLATION = Regcollation,
+    REGNAMESPACE = Regnamespace,
+    REGPROC = Regproc,
+    REGPROCEDURE = Regprocedure,
+    REGROLE = Regrole,
+    REGTYPE = Regtype,
     TEXT = Text,
     TEXTS = TextArray,
     TIME = Time,
@@ -82,6 +89,26 @@ pub(super) const ENUMS: Kind = Kind::Enums;
 pub(super) const RANGE: Kind = Kind::Range;
 
 impl Kind {
+    /// Its name in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Of(kind) => kind.name(),
+            Kind::Any => "\"any\"",
+            Kind::Array | Kind::Enums => "anyarray",
+            Kind::Element | Kind::Bound => "anyelement",
+            Kind::Enum => "anyenum",
+            Kind::Range => "anyrange",
+        }
+    }
+
+    /// The type, if it is one.
+    pub fn plain(self) -> Option<SqlType> {
+        match self {
+            Kind::Of(kind) => Some(kind),
+            _ => None,
+        }
+    }
+
     /// Its number in PostgreSQL's catalogue.
     pub fn oid(self) -> u32 {
         match self {

@@ -17,7 +17,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     json_object_field(JSON, TEXT) -> JSON, |a, _| Ok(whole(field(a)?)), "`json -> name`: field of an object";
     json_object_field_text(JSON, TEXT) -> TEXT, |a, _| as_text(field(a)?), "`json ->> name`: field of an object as a text";
     json_object_keys(JSON) -> TEXT, |a, _| names(a, "json_object_keys"), "rows of the names of an object", rows;
-    json_typeof(JSON) -> TEXT, |a, _| text(type_of(&Json::known(a.text(0))?)), "type of a value of JSON";
+    json_typeof(JSON) -> TEXT, |a, _| text(Json::known(a.text(0))?.type_name()), "type of a value of JSON";
     jsonb_array_element(JSONB, INT4) -> JSONB, |a, _| Ok(whole(element_or_scalar(a)?)), "`jsonb -> number`: element of an array, from 0";
     jsonb_array_element_text(JSONB, INT4) -> TEXT, |a, _| as_text(element_or_scalar(a)?), "`jsonb ->> number`: element of an array as a text";
     jsonb_array_elements(JSONB) -> JSONB, |a, _| all(a, false, "jsonb_array_elements"), "rows of the elements of an array", rows;
@@ -39,10 +39,10 @@ pub(super) static TABLE: &[Definition] = functions! {
     jsonb_object_field_text(JSONB, TEXT) -> TEXT, |a, _| as_text(field(a)?), "`jsonb ->> name`: field of an object as a text";
     jsonb_object_keys(JSONB) -> TEXT, |a, _| names(a, "jsonb_object_keys"), "rows of the names of an object", rows;
     jsonb_pretty(JSONB) -> TEXT, |a, _| pretty(a), "with a line for each part";
-    jsonb_set(JSONB, TEXTS, JSONB) -> JSONB, |a, _| with_path(a, true), "with another value at a path, which is added at the end of it";
-    jsonb_set(JSONB, TEXTS, JSONB, BOOL) -> JSONB, |a, _| with_path(a, a.is_true(3)), "with another value at a path, which is added with `true` only";
+    jsonb_set(JSONB, TEXTS, JSONB) -> JSONB, |a, _| with_path(a, a.text(2), true), "with another value at a path, which is added at the end of it";
+    jsonb_set(JSONB, TEXTS, JSONB, BOOL) -> JSONB, |a, _| with_path(a, a.text(2), a.is_true(3)), "with another value at a path, which is added with `true` only";
     jsonb_strip_nulls(JSONB) -> JSONB, |a, _| without_nulls(json(a, 0)?).value(), "without fields that are null";
-    jsonb_typeof(JSONB) -> TEXT, |a, _| text(type_of(&json(a, 0)?)), "type of a value of JSON";
+    jsonb_typeof(JSONB) -> TEXT, |a, _| text(json(a, 0)?.type_name()), "type of a value of JSON";
 };
 
 /// `json #> path`
@@ -103,11 +103,11 @@ fn texts(a: Arguments<'_>, at: usize) -> Vec<String> {
     elements(a.text(at)).into_iter().flatten().collect()
 }
 
-fn whole(part: Option<String>) -> Value {
+pub(super) fn whole(part: Option<String>) -> Value {
     part.map_or(Value::Null, Value::Text)
 }
 
-fn as_text(part: Option<String>) -> Answer {
+pub(super) fn as_text(part: Option<String>) -> Answer {
     match part {
         Some(part) => plain(&part).map(whole),
         None => Ok(Value::Null),
@@ -163,7 +163,7 @@ fn at_path(a: Arguments<'_>) -> Result<Option<String>, SqlError> {
 }
 
 /// The part at a path. Of fields with one name the last is taken that has the rest of the path.
-fn along(text: &str, path: &[String]) -> Option<String> {
+pub(super) fn along(text: &str, path: &[String]) -> Option<String> {
     let Some((name, behind)) = path.split_first() else {
         return Some(text.to_string());
     };
@@ -217,17 +217,6 @@ fn names(a: Arguments<'_>, function: &str) -> Answer {
         }
         Level::Array(_) => Err(wrong(format!("cannot call {function} on an array"))),
         Level::Scalar => Err(wrong(format!("cannot call {function} on a scalar"))),
-    }
-}
-
-fn type_of(json: &Json) -> &'static str {
-    match json {
-        Json::Null => "null",
-        Json::Bool(_) => "boolean",
-        Json::Number(_) => "number",
-        Json::Text(_) => "string",
-        Json::Array(_) => "array",
-        Json::Object(_) => "object",
     }
 }
 
@@ -337,7 +326,7 @@ fn is_empty(json: &Json) -> bool {
     }
 }
 
-fn without_path(a: Arguments<'_>) -> Answer {
+pub(super) fn without_path(a: Arguments<'_>) -> Answer {
     check_path(a, 1)?;
     let mut json = json(a, 0)?;
     if !matches!(json, Json::Array(_) | Json::Object(_)) {
@@ -372,10 +361,12 @@ fn without_path(a: Arguments<'_>) -> Answer {
 ///
 /// # Errors
 /// `2202E` for a path of several dimensions, `22023` for a scalar.
-fn changed_at(a: Arguments<'_>) -> Result<(Json, Vec<Option<String>>, Json), SqlError> {
+fn changed_at(a: Arguments<'_>, new: &str) -> Result<(Json, Vec<Option<String>>, Json), SqlError> {
     check_path(a, 1)?;
     match json(a, 0)? {
-        whole @ (Json::Array(_) | Json::Object(_)) => Ok((whole, elements(a.text(1)), json(a, 2)?)),
+        whole @ (Json::Array(_) | Json::Object(_)) => {
+            Ok((whole, elements(a.text(1)), Json::known(new)?))
+        }
         _ => Err(wrong("cannot set path in scalar")),
     }
 }
@@ -389,8 +380,9 @@ fn add(fields: &mut Vec<(String, Json)>, name: &str, value: Json) {
     }
 }
 
-fn with_path(a: Arguments<'_>, adds: bool) -> Answer {
-    let (mut whole, path, new) = changed_at(a)?;
+/// With a new value at a path.
+pub(super) fn with_path(a: Arguments<'_>, new: &str, adds: bool) -> Answer {
+    let (mut whole, path, new) = changed_at(a, new)?;
     if !adds && is_empty(&whole) {
         return whole.value();
     }
@@ -423,7 +415,7 @@ fn with_path(a: Arguments<'_>, adds: bool) -> Answer {
 }
 
 fn inserted(a: Arguments<'_>) -> Answer {
-    let (mut whole, path, new) = changed_at(a)?;
+    let (mut whole, path, new) = changed_at(a, a.text(2))?;
     if let Some((last, before)) = path.split_last()
         && let Some(found) = holder(&mut whole, before)?
     {

@@ -12,18 +12,24 @@ mod encodings;
 mod enums;
 mod floats;
 mod formats;
+mod forms;
 mod hashes;
 mod hstores;
 mod intervals;
 mod json;
 mod json_parts;
+mod json_paths;
+mod json_records;
 mod networks;
 mod numbers;
+mod objects;
 mod ranges;
 mod regexes;
 mod searches;
 mod session;
 mod similar;
+mod sizes;
+mod spread;
 mod templates;
 mod texts;
 mod times;
@@ -33,20 +39,25 @@ mod zones;
 
 pub(crate) use arrays::no_step;
 pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, ORDINALS, SLICE};
-pub(super) use catalogue::{TABLE_NAME, TABLE_NUMBER, TYPE_NUMBER};
 pub(super) use choice::in_session;
-pub(super) use choice::{concatenated, element_number, resolve, unknown};
+pub(super) use choice::{concatenated, resolve};
+pub(crate) use choice::{element_number, unknown};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
 pub(super) use enums::OUTSIDE_OF_DOMAIN;
+pub(super) use forms::FORMS;
 pub(super) use hstores::HSTORE_KEY;
 pub(super) use intervals::LENGTH;
 pub(super) use json::{JSON_MOMENT, NOT_A_NAME};
 pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
+pub(crate) use json_records::{EACH_NAME, EACH_TEXT, EACH_VALUE, RECORD_COLUMN};
 pub(super) use networks::INET_TEXT;
 pub(super) use numbers::{GREATEST, LEAST};
+pub(crate) use objects::object_name;
+pub(super) use objects::{OBJECT_NAME, OBJECT_NUMBER, TABLE_NUMBER};
 pub(super) use searches::VECTOR_KEY;
 pub(crate) use session::NEXT;
+pub(super) use spread::{SPREAD, place_of};
 pub(super) use texts::{
     COLLATION_KEY, COLLATION_ORDER, LOWER, MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED, UPPER,
     WITH_ALL_DIGITS,
@@ -56,9 +67,10 @@ pub(super) use times::PRESENT;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 25] = [
+static TABLES: [&[Definition]; 30] = [
     texts::TABLE,
     formats::TABLE,
+    forms::TABLE,
     regexes::TABLE,
     similar::TABLE,
     trigrams::TABLE,
@@ -75,13 +87,17 @@ static TABLES: [&[Definition]; 25] = [
     enums::TABLE,
     json::TABLE,
     json_parts::TABLE,
+    json_paths::TABLE,
+    json_records::TABLE,
     hstores::TABLE,
     networks::TABLE,
     ranges::TABLE,
     searches::TABLE,
     session::TABLE,
+    sizes::TABLE,
     waiting::TABLE,
     catalogue::TABLE,
+    objects::TABLE,
 ];
 
 /// All functions that have a name in SQL.
@@ -90,7 +106,7 @@ pub(crate) fn all() -> impl Iterator<Item = Function> {
 }
 
 /// The functions of a name, for different arguments.
-fn named(name: &str) -> &'static [Function] {
+pub(super) fn named(name: &str) -> &'static [Function] {
     static NAMED: LazyLock<HashMap<&str, Vec<Function>>> = LazyLock::new(|| {
         let mut named: HashMap<_, Vec<_>> = HashMap::new();
         for function in all() {

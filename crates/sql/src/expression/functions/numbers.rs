@@ -59,7 +59,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     pow(FLOAT8, FLOAT8) -> FLOAT8, |a, _| power(a), "first to the power of the second";
     power(NUMERIC, NUMERIC) -> NUMERIC, |a, _| numeric_power(a), "first to the power of the second";
     power(FLOAT8, FLOAT8) -> FLOAT8, |a, _| power(a), "first to the power of the second";
-    random() -> FLOAT8, random, "number from 0 up to, but not, 1", volatile;
+    random() -> FLOAT8, random, "number from 0 up to, but not, 1", volatile, session;
     round(NUMERIC) -> NUMERIC, |a, _| to_digits(a, true), "nearest whole number, halves away from zero";
     round(FLOAT8) -> FLOAT8, |a, _| float(a, f64::round_ties_even), "nearest whole number, halves to the even one";
     round(NUMERIC, INT4) -> NUMERIC, |a, _| to_digits(a, true), "rounded to so many digits behind the point";
@@ -455,6 +455,9 @@ fn finite(of: f64, value: f64) -> Answer {
 }
 
 fn random(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    if let Some(seeded) = with.context.settings.borrow_mut().next_random() {
+        return Ok(Value::Float(seeded));
+    }
     let bits = random_bits(with) >> 11;
     Ok(Value::Float(bits as f64 / (1_u64 << 53) as f64))
 }

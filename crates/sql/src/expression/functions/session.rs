@@ -2,10 +2,13 @@
 
 use super::definition::*;
 use super::numbers::random_bits;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::expression::Environment;
+use crate::text::text_of;
+use crate::types::SqlType;
 use crate::values::arrays::written;
-use sardonyx::schema::Value;
+use crate::values::random::Generator;
+use sardonyx::schema::{Value, ValueRef};
 
 /// The text of `version()`.
 const VERSION: &str = concat!("PostgreSQL 15.0 (Sardonyx ", env!("CARGO_PKG_VERSION"), ")");
@@ -21,6 +24,10 @@ pub(super) static TABLE: &[Definition] = functions! {
     current_user() -> NAME, user, "name of the user", stable;
     currval(REGCLASS) -> INT8, currval, "number that the session drew last from a sequence", volatile, session;
     gen_random_uuid() -> UUID, uuid, "random identity of version 4", volatile;
+    inet_client_addr() -> INET, |_, _| Ok(Value::Null), "null: a session does not know its connection", stable;
+    inet_client_port() -> INT4, |_, _| Ok(Value::Null), "null: a session does not know its connection", stable;
+    inet_server_addr() -> INET, |_, _| Ok(Value::Null), "null: a session does not know its connection", stable;
+    inet_server_port() -> INT4, |_, _| Ok(Value::Null), "null: a session does not know its connection", stable;
     lastval() -> INT8, |_, with| int(with.context.draws.borrow().last()?), "number that the session drew last", volatile, session;
     nextval(REGCLASS) -> INT8, nextval, "next number of a sequence", volatile, session;
     pg_backend_pid() -> INT4, |_, with| int(with.context.process()), "number of the session", stable;
@@ -31,6 +38,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_notify(TEXT, TEXT) -> VOID, notify, "notifies the sessions that listen to a channel", volatile, session, on_null;
     session_user() -> NAME, user, "name of the user", stable;
     set_config(TEXT, TEXT, BOOL) -> TEXT, set_config, "sets a parameter; with `true`, for the transaction", volatile, session;
+    setseed(FLOAT8) -> VOID, set_seed, "begins the session's random numbers at a seed from -1 to 1", volatile, session;
     setval(REGCLASS, INT8) -> INT8, setval, "sets a sequence's number, which was drawn", volatile, session;
     setval(REGCLASS, INT8, BOOL) -> INT8, setval, "sets a sequence's number; with `false`, it is drawn next", volatile, session;
     txid_current() -> INT8, |_, _| int(0), "0: transactions have no numbers", stable;
@@ -105,6 +113,21 @@ fn uuid(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
     // Version 4, variant 1.
     let bits = bits & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
     Ok(Value::Uuid(bits.to_be_bytes()))
+}
+
+fn set_seed(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let ValueRef::Float(seed) = a.value(0) else {
+        return Ok(Value::Null);
+    };
+    if !(-1.0..=1.0).contains(&seed) {
+        let shown = text_of(SqlType::Float8, a.value(0)).unwrap_or_default();
+        let text = format!("setseed parameter {shown} is out of allowed range [-1,1]");
+        return Err(SqlError::new(code::INVALID_PARAMETER_VALUE, text));
+    }
+    let mut settings = with.context.settings.borrow_mut();
+    settings.seed(Generator::seeded(seed));
+    // It is not null: some conditions test for null.
+    text("")
 }
 
 fn set_config(a: Arguments<'_>, with: &Environment<'_>) -> Answer {

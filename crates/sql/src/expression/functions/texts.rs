@@ -45,6 +45,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     substr(TEXT, INT4, INT4) -> TEXT, |a, _| substring(a.text(0), a.int(1), Some(a.int(2))), "so many characters from a place on, from 1";
     substring(TEXT, INT4) -> TEXT, |a, _| substring(a.text(0), a.int(1), None), "characters from a place on, from 1";
     substring(TEXT, INT4, INT4) -> TEXT, |a, _| substring(a.text(0), a.int(1), Some(a.int(2))), "so many characters from a place on, from 1";
+    textcat(TEXT, TEXT) -> TEXT, |a, _| text(format!("{}{}", a.text(0), a.text(1))), "operator of two bars: both texts, one behind the other";
     upper(TEXT) -> TEXT, |a, _| text(a.text(0).chars().map(upper).collect::<String>()), "letters in upper case";
 };
 

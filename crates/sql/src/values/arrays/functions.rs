@@ -2,10 +2,10 @@
 
 use super::reading::{DIMENSIONS_MAX, too_many_dimensions};
 use super::{Array, compared_as, elements, keys, written};
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::text::{decode_text, text_of};
 use crate::types::SqlType;
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::{VALUE_BYTES_MAX, Value, ValueRef};
 use sardonyx_rows::condition::compare;
 use std::cmp::Ordering;
 
@@ -171,6 +171,102 @@ pub(crate) fn removed(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result
         _ => array.bounds.clear(),
     }
     Ok(array.value())
+}
+
+/// Replaces the elements that are equal to a value, in all dimensions.
+///
+/// # Errors
+/// As [`keys`].
+pub(crate) fn replaced(
+    array: &str,
+    (value, by): (ValueRef<'_>, ValueRef<'_>),
+    kind: SqlType,
+) -> Result<Value, SqlError> {
+    let mut whole = Array::known(array);
+    let sought = compared_as(value.to_value(), kind)?;
+    let by = text_of(kind, by);
+    let keys = keys(array, kind)?.into_iter();
+    for (element, key) in whole.elements.iter_mut().zip(keys) {
+        let is_it = match sought {
+            Value::Null => element.is_none(),
+            _ => compare(key.as_ref(), sought.as_ref()) == Some(Ordering::Equal),
+        };
+        if is_it {
+            element.clone_from(&by);
+        }
+    }
+    Ok(whole.value())
+}
+
+/// The most elements of an array that is filled with one value.
+const FILLED_MAX: i64 = 1 << 20;
+
+/// An array of one value, by the lengths of its dimensions and the numbers of their first elements.
+///
+/// # Errors
+/// `22004` for a null among the numbers, `2202E` for arrays of them that do not fit, `54000` beyond the bounds.
+pub(crate) fn filled(
+    value: Option<String>,
+    lengths: &str,
+    firsts: Option<&str>,
+) -> Result<Value, SqlError> {
+    let numbers = |text: &str, name: &str| {
+        let array = Array::known(text);
+        if array.bounds.len() > 1 {
+            let detail = format!("{name} array must be one dimensional.");
+            return Err(subscript_error("wrong number of array subscripts").detail(detail));
+        }
+        let null = || SqlError::new(code::NULL_NOT_ALLOWED, "dimension values cannot be null");
+        let numbers = array.elements.into_iter();
+        let numbers =
+            numbers.map(|number| number.and_then(|text| text.parse().ok()).ok_or_else(null));
+        numbers.collect::<Result<Vec<i64>, _>>()
+    };
+    let lengths = numbers(lengths, "Dimension")?;
+    if lengths.len() > DIMENSIONS_MAX {
+        return Err(too_many_dimensions(lengths.len()));
+    }
+    let firsts = match firsts {
+        Some(firsts) => numbers(firsts, "Dimension")?,
+        None => vec![1; lengths.len()],
+    };
+    if firsts.len() != lengths.len() {
+        let detail = "Low bound array has different size than dimensions array.";
+        return Err(subscript_error("wrong number of array subscripts").detail(detail));
+    }
+    let too_many = |most: i64| {
+        SqlError::new(
+            code::PROGRAM_LIMIT,
+            format!("array size exceeds the maximum allowed ({most})"),
+        )
+    };
+    // That of PostgreSQL, which reports it also of negative lengths.
+    const ELEMENTS_MAX: i64 = 134_217_727;
+    let mut count = 1_i64;
+    for length in &lengths {
+        count = match count.checked_mul(*length) {
+            Some(count @ 0..=ELEMENTS_MAX) if *length >= 0 => count,
+            _ => return Err(too_many(ELEMENTS_MAX)),
+        };
+    }
+    let of_value = value.as_ref().map_or(0, String::len) as i64;
+    if count > FILLED_MAX || count.saturating_mul(of_value) > VALUE_BYTES_MAX as i64 {
+        return Err(too_many(FILLED_MAX));
+    }
+    let mut whole = Array::default();
+    if count > 0 && !lengths.is_empty() {
+        for (first, length) in firsts.iter().zip(&lengths) {
+            if first + length > i64::from(i32::MAX) {
+                return Err(SqlError::new(
+                    code::PROGRAM_LIMIT,
+                    format!("array lower bound is too large: {first}"),
+                ));
+            }
+            whole.bounds.push((*first, *length as usize));
+        }
+        whole.elements = vec![value; count as usize];
+    }
+    Ok(whole.value())
 }
 
 /// The number of the first element, from a number on, that is a value; null if none is.

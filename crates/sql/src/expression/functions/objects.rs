@@ -1,0 +1,386 @@
+//! Objects of the catalogue by their names: `regclass`, `regtype` and the like are numbers, read from and written as names.
+//!
+//! Source: PostgreSQL's documentation, 8.19; `regproc.c`.
+
+use super::catalogue::type_name;
+use super::definition::*;
+use super::{all, function_number};
+use crate::error::{SqlError, code};
+use crate::expression::Environment;
+use crate::names::quoted;
+use crate::path::{is_of_catalogue, name_in, unknown_schema};
+use crate::schemas::has_schema;
+use crate::types::{NamedCollation, OwnTypes, SqlType, TypeSpec};
+use crate::user_types::TypeNames;
+use sardonyx::schema::Value;
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
+
+pub(super) static TABLE: &[Definition] = functions! {
+    to_regclass(TEXT) -> REGCLASS, |a, with| found(SqlType::Regclass, a.text(0), with), "number of a table; null if there is none", stable;
+    to_regcollation(TEXT) -> REGCOLLATION, |a, with| found(SqlType::Regcollation, a.text(0), with), "number of a collation; null if there is none", stable;
+    to_regnamespace(TEXT) -> REGNAMESPACE, |a, with| found(SqlType::Regnamespace, a.text(0), with), "number of a schema; null if there is none", stable;
+    to_regproc(TEXT) -> REGPROC, |a, with| found(SqlType::Regproc, a.text(0), with), "number of a function by its name; null if there is none, or several", stable;
+    to_regprocedure(TEXT) -> REGPROCEDURE, |a, with| found(SqlType::Regprocedure, a.text(0), with), "number of a function by its name and the types of its arguments; null if there is none", stable;
+    to_regrole(TEXT) -> REGROLE, |a, with| found(SqlType::Regrole, a.text(0), with), "number of a user; null if there is none", stable;
+    to_regtype(TEXT) -> REGTYPE, |a, with| found(SqlType::Regtype, a.text(0), with), "number of a type; null if there is none", stable;
+};
+
+/// The number of the user that owns all objects, of whom a session knows its own name only.
+const OWNER: u32 = 10;
+
+/// The name of an object's number: the number of the object's type, and that of the object.
+pub(crate) static OBJECT_NAME: Definition = Definition::new(
+    "regout",
+    &[INT4, OID],
+    TEXT,
+    |a, with| {
+        let oid = a.oid(1).unwrap_or(0);
+        let name = object_name(a.kind(0), oid, with)?;
+        text(name.unwrap_or_else(|| oid.to_string()))
+    },
+    "",
+)
+.stable();
+
+/// The number of an object's name: the number of the object's type, and the name.
+pub(crate) static OBJECT_NUMBER: Definition = Definition::new(
+    "regin",
+    &[INT4, TEXT],
+    OID,
+    |a, with| {
+        let (kind, name) = (a.kind(0), a.text(1));
+        if let Ok(number) = name.parse::<u32>() {
+            return int(number);
+        }
+        if name == "-" {
+            return int(0);
+        }
+        let number = numbered(kind, name, with)?;
+        number.map_or_else(|| Err(absent(kind, name)), int)
+    },
+    "",
+)
+.stable();
+
+/// The number of a table's name.
+pub(crate) static TABLE_NUMBER: Definition = Definition::new(
+    "regclassin",
+    &[TEXT],
+    REGCLASS,
+    |a, with| {
+        let found = table_numbered(a.text(0), with)?;
+        found.map_or_else(|| Err(no_table(a.text(0), with)), int)
+    },
+    "",
+)
+.stable();
+
+/// The number of a text that may name an object.
+fn found(kind: SqlType, name: &str, with: &Environment<'_>) -> Answer {
+    if kind == SqlType::Regclass {
+        return Ok(table_numbered(name, with)?.map_or(Value::Null, number));
+    }
+    // A number in digits names nothing.
+    let is_number = !name.is_empty() && name.bytes().all(|digit| digit.is_ascii_digit());
+    match numbered(kind, name, with) {
+        _ if is_number => Ok(Value::Null),
+        Ok(found) => Ok(found.map_or(Value::Null, number)),
+        Err(error)
+            if ["42725", code::UNKNOWN_FUNCTION, code::UNKNOWN_SCHEMA].contains(&error.code) =>
+        {
+            Ok(Value::Null)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn number(oid: u32) -> Value {
+    Value::Int(oid.into())
+}
+
+/// The name by which an object is shown; `None` if none has the number.
+///
+/// # Errors
+/// An error of reading the tables.
+pub(crate) fn object_name(
+    kind: SqlType,
+    oid: u32,
+    with: &Environment<'_>,
+) -> Result<Option<String>, SqlError> {
+    if oid == 0 {
+        return Ok(Some("-".to_string()));
+    }
+    let settings = with.context.settings.borrow();
+    Ok(match kind {
+        SqlType::Regclass => with
+            .context
+            .draws
+            .borrow()
+            .tables
+            .name(settings.path(), oid),
+        SqlType::Regtype => Some(type_name(oid, -1, with)?).filter(|name| name != "???"),
+        SqlType::Regproc | SqlType::Regprocedure => function_name(oid, kind, with)?,
+        SqlType::Regnamespace => {
+            let schemas = schemas(with)?.into_iter();
+            let mut named = schemas.filter(|(_, number)| *number == oid);
+            named.next().map(|(name, _)| quoted(&name))
+        }
+        SqlType::Regrole => (oid == OWNER).then(|| quoted(&with.context.user)),
+        SqlType::Regcollation => {
+            let mut named = NamedCollation::all().filter(|known| known.oid() == oid);
+            named.next().map(|known| quoted(known.name()))
+        }
+        _ => None,
+    })
+}
+
+/// The schemas with their numbers.
+fn schemas(with: &Environment<'_>) -> Result<Vec<(String, u32)>, SqlError> {
+    match with.reading {
+        Some(reading) => with.context.catalogue.schemas(reading.source),
+        None => Err(SqlError::unsupported(
+            "schemas cannot be asked for where no table is read",
+        )),
+    }
+}
+
+/// The name of a function, with its schema if it has namesakes, or with the types of its arguments.
+fn function_name(
+    oid: u32,
+    kind: SqlType,
+    with: &Environment<'_>,
+) -> Result<Option<String>, SqlError> {
+    if let Some(of_type) = crate::types::functions::all()
+        .into_iter()
+        .find(|one| one.number == oid)
+    {
+        return Ok(Some(match kind {
+            SqlType::Regproc => of_type.name,
+            _ => {
+                let mut kinds = Vec::new();
+                for kind in of_type.arguments {
+                    kinds.push(type_name(kind, -1, with)?);
+                }
+                format!("{}({})", of_type.name, kinds.join(","))
+            }
+        }));
+    }
+    let place = oid
+        .checked_sub(function_number(0))
+        .and_then(|place| usize::try_from(place).ok());
+    let Some(function) = place.and_then(|place| all().nth(place)) else {
+        return Ok(None);
+    };
+    let name = quoted(function.0.name);
+    if kind == SqlType::Regproc {
+        let has_namesakes = all().filter(|known| known.is(function.0.name)).count() > 1;
+        return Ok(Some(match has_namesakes {
+            true => format!("pg_catalog.{name}"),
+            false => name,
+        }));
+    }
+    let kinds: Vec<&str> = function
+        .0
+        .arguments
+        .iter()
+        .map(|kind| kind.name())
+        .collect();
+    Ok(Some(format!("{name}({})", kinds.join(","))))
+}
+
+/// The number of an object by its name.
+///
+/// # Errors
+/// `42601`, `42602` for a text that is no name of one; `42725` if several functions have the name; `3F000`.
+fn numbered(kind: SqlType, name: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
+    match kind {
+        SqlType::Regtype => type_named(name, with),
+        SqlType::Regproc => {
+            let Some(plain) = own_name(name)? else {
+                return Ok(None);
+            };
+            if let Some(number) = crate::types::functions::named(&plain) {
+                return Ok(Some(number));
+            }
+            let mut found = all().enumerate().filter(|(_, one)| one.is(&plain));
+            match (found.next(), found.next()) {
+                (Some((place, _)), None) => Ok(Some(function_number(place))),
+                (None, _) => Ok(None),
+                _ => {
+                    let text = format!("more than one function named \"{name}\"");
+                    Err(SqlError::new("42725", text))
+                }
+            }
+        }
+        SqlType::Regprocedure => {
+            let wrong = |what: &str| {
+                SqlError::new(code::INVALID_TEXT, format!("expected a {what} parenthesis"))
+            };
+            let (of, rest) = name.split_once('(').ok_or_else(|| wrong("left"))?;
+            let list = rest
+                .trim_end()
+                .strip_suffix(')')
+                .ok_or_else(|| wrong("right"))?;
+            let Some(plain) = own_name(of.trim())? else {
+                return Ok(None);
+            };
+            let mut kinds = Vec::new();
+            let parts = list.split(',').filter(|_| !list.trim().is_empty());
+            for part in parts {
+                match type_named(part.trim(), with)? {
+                    Some(oid) => kinds.push(oid),
+                    None => return Err(absent(SqlType::Regtype, part.trim())),
+                }
+            }
+            let of_types = crate::types::functions::all().into_iter();
+            let mut of_types = of_types.filter(|one| one.name == plain && one.arguments == kinds);
+            if let Some(found) = of_types.next() {
+                return Ok(Some(found.number));
+            }
+            let has = |one: &Function| {
+                one.is(&plain)
+                    && one
+                        .0
+                        .arguments
+                        .iter()
+                        .map(|kind| kind.oid())
+                        .eq(kinds.iter().copied())
+            };
+            let mut found = all().enumerate().filter(|(_, one)| has(one));
+            Ok(found.next().map(|(place, _)| function_number(place)))
+        }
+        SqlType::Regnamespace => {
+            let name = single(name)?;
+            let mut found = schemas(with)?
+                .into_iter()
+                .filter(|(known, _)| *known == name);
+            Ok(found.next().map(|(_, oid)| oid))
+        }
+        SqlType::Regrole => {
+            let name = single(name)?;
+            Ok((*with.context.user == *name).then_some(OWNER))
+        }
+        SqlType::Regcollation => {
+            let Some(name) = own_name(name)? else {
+                return Ok(None);
+            };
+            let mut found = NamedCollation::all().filter(|known| known.name() == name);
+            Ok(found.next().map(NamedCollation::oid))
+        }
+        _ => table_numbered(name, with),
+    }
+}
+
+/// A name without its schema, if that is the catalogue's; `None` of another schema.
+///
+/// # Errors
+/// `42602`
+fn own_name(text: &str) -> Result<Option<String>, SqlError> {
+    let (schema, name) = name_in(text)?;
+    let is_own = schema.is_none_or(|schema| is_of_catalogue(&schema));
+    Ok(is_own.then_some(name))
+}
+
+/// A name without a schema.
+///
+/// # Errors
+/// `42602`
+fn single(text: &str) -> Result<String, SqlError> {
+    match name_in(text)? {
+        (None, name) => Ok(name),
+        (Some(_), _) => Err(SqlError::new(code::INVALID_NAME, "invalid name syntax")),
+    }
+}
+
+/// The error of a name that no object of a kind has.
+#[cold]
+fn absent(kind: SqlType, name: &str) -> SqlError {
+    let (code, what) = match kind {
+        SqlType::Regtype => (code::UNKNOWN_OBJECT, "type"),
+        SqlType::Regproc | SqlType::Regprocedure => (code::UNKNOWN_FUNCTION, "function"),
+        SqlType::Regnamespace => (code::UNKNOWN_SCHEMA, "schema"),
+        SqlType::Regrole => (code::UNKNOWN_OBJECT, "role"),
+        SqlType::Regcollation => {
+            let text = format!("collation \"{name}\" for encoding \"UTF8\" does not exist");
+            return SqlError::new(code::UNKNOWN_OBJECT, text);
+        }
+        _ => return SqlError::unknown_table(name),
+    };
+    // The plain name of an object without a schema, as it is folded.
+    let shown = match kind {
+        SqlType::Regnamespace | SqlType::Regrole => single(name).unwrap_or_else(|_| name.into()),
+        _ => name.to_string(),
+    };
+    SqlError::new(code, format!("{what} \"{shown}\" does not exist"))
+}
+
+/// The error of a text that names no table: an unknown schema goes first.
+fn no_table(text: &str, with: &Environment<'_>) -> SqlError {
+    let schema = name_in(text).ok().and_then(|(schema, _)| schema);
+    if let (Some(schema), Some(reading)) = (schema, with.reading)
+        && !is_of_catalogue(&schema)
+        && has_schema(reading.source, &schema).is_ok_and(|is_there| !is_there)
+    {
+        return unknown_schema(&schema);
+    }
+    SqlError::unknown_table(text)
+}
+
+/// The number of a table by its name, or by the number as a text.
+fn table_numbered(name: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
+    if let Ok(number) = name.parse() {
+        return Ok(Some(number));
+    }
+    let settings = with.context.settings.borrow();
+    let draws = with.context.draws.borrow();
+    draws.tables.number(settings.path(), name)
+}
+
+/// The longest text that is read as a type of the grammar.
+const TYPE_BYTES_MAX: usize = 256;
+
+/// The type that a text names as a statement does: `int`, or `numeric(3, 1)[]`.
+fn type_of_grammar(text: &str) -> Option<SqlType> {
+    if text.len() > TYPE_BYTES_MAX {
+        return None;
+    }
+    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).ok()?;
+    let of = parser.parse_data_type().ok()?;
+    let is_whole = parser.peek_token_ref().token == Token::EOF;
+    // Types of users have names in schemas, which are looked up.
+    let spec = TypeSpec::of_data_type(&of, &OwnTypes).ok()?;
+    is_whole.then_some(spec.kind)
+}
+
+/// The type of a name in a text.
+///
+/// # Errors
+/// `42601`, `42602` for a text that is no name.
+fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
+    if let Some(kind) = SqlType::named(text) {
+        return Ok(Some(kind.oid()));
+    }
+    if let Some(kind) = type_of_grammar(text) {
+        return Ok(Some(kind.oid()));
+    }
+    let (of_array, text) = match text.strip_suffix("[]") {
+        Some(element) => (true, element),
+        None => (false, text),
+    };
+    let (Some(reading), Ok((schema, name))) = (with.reading, name_in(text)) else {
+        return Ok(None);
+    };
+    let settings = with.context.settings.borrow();
+    let names = TypeNames::of(reading.source, settings.path())?;
+    let found = match schema.as_deref() {
+        Some("pg_catalog") => SqlType::named(&name),
+        schema => match names.find(schema, &name) {
+            Some((_, found)) => return Ok(Some(found.oid + u32::from(of_array))),
+            None => SqlType::named(&name).filter(|_| schema.is_none()),
+        },
+    };
+    let kind = found.map(|kind| if of_array { kind.array() } else { kind });
+    Ok(kind.map(SqlType::oid))
+}
