@@ -69,7 +69,9 @@ fn group(lines: &[&str], place: Option<Place>) -> Vec<(String, Part)> {
                 // The lines below are deeper than the arrow.
                 let behind = rest[at + 1..].iter();
                 let below = behind.take_while(|line| line.starts_with(&" ".repeat(indent + 1)));
-                let below: Vec<&str> = below.map(|line| &line[indent + 4..]).collect();
+                let below: Vec<&str> = below
+                    .map(|line| line.get(indent + 4..).unwrap_or_default())
+                    .collect();
                 at += below.len();
                 let mut inner = vec![first];
                 inner.extend(below);

@@ -39,6 +39,10 @@ fn column_size(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
 /// The units, each 1024 times the one before.
 const UNITS: [&str; 6] = ["bytes", "kB", "MB", "GB", "TB", "PB"];
 
+fn behind_digits(text: &str) -> &str {
+    text.trim_start_matches(|c: char| c.is_ascii_digit())
+}
+
 fn size_bytes(whole: &str) -> Answer {
     let wrong = || {
         let text = format!("invalid size: \"{whole}\"");
@@ -47,11 +51,10 @@ fn size_bytes(whole: &str) -> Answer {
     let blanks = [' ', '\t', '\n', '\r', '\u{b}', '\u{c}'];
     let start = whole.trim_start_matches(blanks);
     let signed = start.strip_prefix(['-', '+']).unwrap_or(start);
-    let behind_digits = |text: &str| text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let mut rest = &signed[signed.len() - behind_digits(signed)..];
+    let mut rest = behind_digits(signed);
     let mut has_digits = rest.len() < signed.len();
     if let Some(fraction) = rest.strip_prefix('.') {
-        rest = &fraction[fraction.len() - behind_digits(fraction)..];
+        rest = behind_digits(fraction);
         has_digits |= rest.len() < fraction.len();
     }
     if !has_digits {
@@ -61,11 +64,11 @@ fn size_bytes(whole: &str) -> Answer {
     if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
         let digits = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
         let behind = behind_digits(digits);
-        if behind < digits.len() {
-            rest = &digits[digits.len() - behind..];
+        if behind.len() < digits.len() {
+            rest = behind;
         }
     }
-    let number = &start[..start.len() - rest.len()];
+    let number = start.strip_suffix(rest).unwrap_or(start);
     let number = decode_text(SqlType::Numeric, number)?;
     let unit = rest.trim_matches(blanks);
     let mut units = UNITS.iter();

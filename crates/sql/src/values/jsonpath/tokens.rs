@@ -109,7 +109,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, SqlError> {
         if let Some(comment) = rest.strip_prefix("/*") {
             let end = comment.find("*/");
             let end = end.ok_or_else(|| wrong("unexpected end of comment", ""))?;
-            rest = &comment[end + 2..];
+            rest = from(comment, end + 2);
             continue;
         }
         let Some(first) = rest.chars().next() else {
@@ -126,8 +126,18 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, SqlError> {
     }
 }
 
+/// The part from a place on; nothing if that is no begin of a character.
+fn from(text: &str, at: usize) -> &str {
+    text.get(at..).unwrap_or_default()
+}
+
+/// The part before a place.
+fn until(text: &str, at: usize) -> &str {
+    text.get(..at).unwrap_or(text)
+}
+
 fn token(rest: &str, first: char) -> Result<(Kind, usize), SqlError> {
-    let behind = &rest[first.len_utf8()..];
+    let behind = from(rest, first.len_utf8());
     if first == '"' {
         let (text, length) = quoted(rest)?;
         return Ok((Kind::Text(text), length));
@@ -156,11 +166,11 @@ fn token(rest: &str, first: char) -> Result<(Kind, usize), SqlError> {
 
 /// A number at the beginning, and its length.
 fn number(text: &str) -> Result<(Kind, usize), SqlError> {
-    let digits = |from: usize| {
-        let rest = &text[from..];
+    let digits = |at: usize| {
+        let rest = from(text, at);
         rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len()
     };
-    let starts = |at: usize, marks: &[char]| text[at..].starts_with(marks);
+    let starts = |at: usize, marks: &[char]| from(text, at).starts_with(marks);
     let mut kind = Kind::Integer;
     // A whole number begins with a zero only if it is one.
     let mut end = if starts(0, &['0']) { 1 } else { digits(0) };
@@ -175,12 +185,12 @@ fn number(text: &str) -> Result<(Kind, usize), SqlError> {
             kind = Kind::Number;
             end += 1 + sign + length;
         } else if sign > 0 {
-            return Err(wrong("invalid numeric literal", &text[..end + 2]));
+            return Err(wrong("invalid numeric literal", until(text, end + 2)));
         }
     }
-    match text[end..].chars().next() {
+    match from(text, end).chars().next() {
         Some(c) if is_of_word(c) => {
-            let junk = &text[..end + c.len_utf8()];
+            let junk = until(text, end + c.len_utf8());
             Err(wrong("trailing junk after numeric literal", junk))
         }
         _ => Ok((kind, end)),
@@ -191,9 +201,9 @@ fn number(text: &str) -> Result<(Kind, usize), SqlError> {
 fn word(text: &str) -> Result<(String, usize), SqlError> {
     let mut out = String::new();
     let mut at = 0;
-    while let Some(c) = text[at..].chars().next() {
+    while let Some(c) = from(text, at).chars().next() {
         if c == '\\' {
-            at += escape(&text[at..], &mut out)?;
+            at += escape(from(text, at), &mut out)?;
         } else if is_of_word(c) {
             out.push(c);
             at += c.len_utf8();
@@ -209,10 +219,10 @@ fn quoted(text: &str) -> Result<(String, usize), SqlError> {
     let mut out = String::new();
     let mut at = 1;
     loop {
-        match text[at..].chars().next() {
+        match from(text, at).chars().next() {
             None => return Err(wrong("unterminated quoted string", "")),
             Some('"') => return Ok((out, at + 1)),
-            Some('\\') => at += escape(&text[at..], &mut out)?,
+            Some('\\') => at += escape(from(text, at), &mut out)?,
             Some(c) => {
                 out.push(c);
                 at += c.len_utf8();
@@ -223,7 +233,7 @@ fn quoted(text: &str) -> Result<(String, usize), SqlError> {
 
 /// Appends the character of an escape at the beginning. Returns the escape's length.
 fn escape(text: &str, out: &mut String) -> Result<usize, SqlError> {
-    let Some(letter) = text[1..].chars().next() else {
+    let Some(letter) = from(text, 1).chars().next() else {
         return Err(wrong("unexpected end after backslash", ""));
     };
     let plain = match letter {
@@ -235,7 +245,8 @@ fn escape(text: &str, out: &mut String) -> Result<usize, SqlError> {
         'v' => '\u{b}',
         'x' => {
             let wrong = || wrong("invalid hexadecimal character sequence", text);
-            let digits = text.get(2..4).ok_or_else(wrong)?;
+            let digits = text.get(2..4).filter(|digits| is_hex(digits));
+            let digits = digits.ok_or_else(wrong)?;
             let unit = u32::from_str_radix(digits, 16).map_err(|_| wrong())?;
             push(unit, out)?;
             return Ok(4);
@@ -251,10 +262,10 @@ fn escape(text: &str, out: &mut String) -> Result<usize, SqlError> {
                 SqlError::new(code::INVALID_TEXT, text).detail(detail)
             };
             let low = "Unicode low surrogate must follow a high surrogate.";
-            if unit >= 0xdc00 || !text[length..].starts_with("\\u") {
+            if unit >= 0xdc00 || !from(text, length).starts_with("\\u") {
                 return Err(invalid(low));
             }
-            let (second, more) = self::unit(&text[length..])?;
+            let (second, more) = self::unit(from(text, length))?;
             match second {
                 0xdc00..=0xdfff => {
                     push(0x1_0000 + ((unit - 0xd800) << 10) + (second - 0xdc00), out)?;
@@ -277,17 +288,21 @@ fn escape(text: &str, out: &mut String) -> Result<usize, SqlError> {
 /// The number of `\uXXXX` or `\u{X}` at the beginning, and its length.
 fn unit(text: &str) -> Result<(u32, usize), SqlError> {
     let wrong = || wrong("invalid Unicode escape sequence", text);
-    let (digits, length) = match text[2..].strip_prefix('{') {
+    let (digits, length) = match from(text, 2).strip_prefix('{') {
         Some(braced) => {
             let end = braced.find('}').filter(|end| (1..=6).contains(end));
             let end = end.ok_or_else(wrong)?;
-            (&braced[..end], end + 4)
+            (until(braced, end), end + 4)
         }
         None => (text.get(2..6).ok_or_else(wrong)?, 6),
     };
-    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let unit = u32::from_str_radix(digits, 16).ok().filter(|_| is_hex);
+    let unit = u32::from_str_radix(digits, 16).ok();
+    let unit = unit.filter(|_| is_hex(digits));
     Ok((unit.ok_or_else(wrong)?, length))
+}
+
+fn is_hex(digits: &str) -> bool {
+    digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 fn push(unit: u32, out: &mut String) -> Result<(), SqlError> {
