@@ -37,8 +37,7 @@ pub(super) fn with_nested_queries(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSp
             continue;
         };
         let before = at.checked_sub(1).map(|before| &tokens[seen[before]]);
-        let is_query = in_query && open.begins_query
-            || before.is_none_or(takes_query) && open.begins_query
+        let is_query = (in_query || before.is_none_or(takes_query)) && open.begins_query
             || match wants(&tokens, &seen, &opens, at, before) {
                 true => {
                     begins[seen[at]] = true;
