@@ -100,6 +100,21 @@ def go(name):
     return lambda: go_client(name), lambda server: ["go", "-C", HERE / name, "run", ".", server.dsn + "?sslmode=disable"]
 
 
+def cargo(name):
+    """A program in Rust, with crates of its own, which are built below `target`."""
+    manifest, built = HERE / name / "Cargo.toml", ROOT / "target" / "clients"
+
+    def absent():
+        if not shutil.which("cargo"):
+            return "cargo is not installed"
+        made = subprocess.run(
+            ["cargo", "build", "--quiet", "--locked", "--manifest-path", manifest, "--target-dir", built], capture_output=True, text=True
+        )
+        return None if made.returncode == 0 else f"{name} cannot be built: {made.stderr.strip().splitlines()[-1]}"
+
+    return absent, lambda server: [built / "debug" / f"{name}-client", server.dsn + "?sslmode=disable"]
+
+
 def jdbc_driver():
     if not shutil.which("java"):
         return "java is not installed"
@@ -188,10 +203,13 @@ CLIENTS = {
     "alembic": python_client("alembic_client.py", "alembic"),
     "pgx": go("pgx"),
     "gorm": go("gorm"),
+    "sqlx": cargo("sqlx"),
+    "diesel": cargo("diesel"),
     "node-pg": node_client("node_client.js", "pg"),
     "sequelize": node_client("sequelize_client.js", "sequelize"),
     "typeorm": node_client("typeorm_client.js", "typeorm"),
     "knex": node_client("knex_client.js", "knex"),
+    "prisma": node_client("prisma_client.js", "prisma/package.json"),
     "jdbc": (jdbc_driver, jdbc),
     "hibernate": java_client("HibernateClient"),
     "flyway": java_client("FlywayClient", str(HERE / "flyway")),

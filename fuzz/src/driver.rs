@@ -32,7 +32,7 @@ pub struct Failure {
     pub seed: u64,
     /// The input's number.
     pub number: u64,
-    /// The input.
+    /// The bytes to run again, or to reduce.
     pub input: Vec<u8>,
     /// The panic's message.
     pub message: String,

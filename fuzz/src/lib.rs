@@ -35,7 +35,7 @@ pub struct Target {
 /// All of them.
 pub const TARGETS: &[Target] = targets::ALL;
 
-/// The target of this name.
+/// `None` if the list of targets does not have the name.
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }

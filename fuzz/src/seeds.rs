@@ -161,7 +161,7 @@ fn files(disk: &SimulatedDisk) -> Files {
         .collect()
 }
 
-/// A disk with these files.
+/// A simulated disk without faults, for decoders that read files by name.
 pub fn disk(files: &[(String, Vec<u8>)]) -> SimulatedDisk {
     let disk = SimulatedDisk::new(3, Faults::default());
     for (name, bytes) in files {

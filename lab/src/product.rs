@@ -28,7 +28,6 @@ pub struct Engine<O> {
 }
 
 impl<O> Engine<O> {
-    /// The engine that `open` opens.
     pub fn opened_by<P: Product>(open: O) -> Self {
         Engine {
             name: P::name(),

@@ -191,7 +191,6 @@ impl ComplexTorture {
 struct Lives<'a> {
     torture: &'a ComplexTorture,
     references: References,
-    /// The number of this life.
     life: u64,
     expected: Values,
     acknowledged: u64,

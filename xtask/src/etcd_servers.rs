@@ -60,7 +60,6 @@ impl EtcdServers {
         format!("etcd://{}/torture", hosts.join(","))
     }
 
-    /// The number of servers.
     pub fn count(&self) -> usize {
         self.servers.count()
     }
@@ -85,7 +84,6 @@ impl EtcdServers {
         })
     }
 
-    /// Kills a server.
     pub fn kill(&mut self, server: usize) {
         self.servers.kill(server);
     }

@@ -50,7 +50,6 @@ pub struct HostVictim {
     clients: usize,
 }
 
-/// The name of the host of this number.
 pub fn name_of(host: u64) -> String {
     format!("host-{host}")
 }

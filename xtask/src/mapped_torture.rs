@@ -188,7 +188,6 @@ fn transfer(segment: &Segment, number: u64, random: &mut Random) -> anyhow::Resu
     Ok(count)
 }
 
-/// A victim, and the number of its worker.
 struct Worker {
     number: u64,
     victim: Victim,

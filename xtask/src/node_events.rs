@@ -54,7 +54,6 @@ const LOOSE: [Entry; 12] = [
     (4, Event::Everything, "everything killed"),
 ];
 
-/// The events of a coupling.
 pub(crate) fn events(coupling: Coupling) -> &'static [Entry] {
     match coupling {
         Coupling::Close => &CLOSE,

@@ -25,12 +25,10 @@ impl OtherServers {
         }
     }
 
-    /// The number of servers.
     pub fn count(&self) -> usize {
         self.servers.len()
     }
 
-    /// The log of a server.
     pub fn log_of(&self, server: usize) -> PathBuf {
         self.directory.join(format!("server-{server}.log"))
     }

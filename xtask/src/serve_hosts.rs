@@ -15,11 +15,9 @@ pub struct Hosts {
     lease: Duration,
     stale_reads: Option<Duration>,
     running: Vec<Victim>,
-    /// The port of each.
     pub ports: Vec<u16>,
 }
 
-/// The name of the host of this number.
 pub fn name_of(host: usize) -> String {
     format!("host-{host}")
 }
@@ -50,7 +48,6 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// The directory of a host.
     pub fn directory(&self, host: usize) -> PathBuf {
         self.directory.join(format!("{}.sdx", name_of(host)))
     }
@@ -116,7 +113,6 @@ impl Hosts {
         }
     }
 
-    /// The number of hosts.
     pub fn count(&self) -> usize {
         self.running.len()
     }

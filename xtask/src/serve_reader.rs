@@ -38,7 +38,6 @@ impl Acknowledgements {
         self.times.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes an acknowledged number.
     pub fn note(&self, now: Instant, number: u64) {
         let mut times = self.times();
         times.push_back((now, number));

@@ -47,7 +47,6 @@ impl ServeStoreKind {
     }
 }
 
-/// A store.
 pub enum ServeStore {
     /// The entries are files in a directory.
     Directory {
@@ -99,7 +98,6 @@ impl ServeStore {
         }
     }
 
-    /// The number of its servers.
     pub fn servers(&self) -> u64 {
         match self {
             ServeStore::Directory { .. } => 0,

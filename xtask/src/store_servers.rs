@@ -30,7 +30,6 @@ pub enum StoreKind {
     Versitygw,
 }
 
-/// The servers of a store.
 #[derive(Debug)]
 pub struct StoreServers {
     kind: StoreKind,
@@ -114,7 +113,6 @@ impl StoreServers {
         }
     }
 
-    /// The number of servers.
     pub fn count(&self) -> usize {
         self.servers.count()
     }
@@ -124,7 +122,6 @@ impl StoreServers {
         self.kind == StoreKind::Nats
     }
 
-    /// Kills a server.
     pub fn kill(&mut self, server: usize) {
         self.servers.kill(server);
     }

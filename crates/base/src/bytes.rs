@@ -17,7 +17,7 @@ pub fn u64_at<const AT: usize, const N: usize>(bytes: &[u8; N]) -> u64 {
     u64::from_le_bytes(at::<AT, 8, N>(bytes))
 }
 
-/// The `LENGTH` bytes at `AT`.
+/// A field of a fixed head, without a bounds check at run time: a place behind the head does not compile.
 #[inline]
 pub fn at<const AT: usize, const LENGTH: usize, const N: usize>(bytes: &[u8; N]) -> [u8; LENGTH] {
     const { assert!(AT + LENGTH <= N, "the word stands behind the head's end") };

@@ -31,7 +31,7 @@ pub const WAITING_BYTES_MAX: usize = 16 << 20;
 /// A message takes so much besides its own bytes, about.
 pub const MESSAGE_BYTES: usize = 64;
 
-/// A message.
+/// A notification, or a message to Redis' listeners.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Message {
     /// Its channel, to which its listeners listen.
@@ -192,7 +192,7 @@ impl Channels {
             .values()
     }
 
-    /// True if a listener listens to a channel.
+    /// `id` is the listener's number.
     pub fn listens(&self, id: u64, channel: &[u8]) -> bool {
         let listeners = self.channels.get(channel);
         listeners.is_some_and(|listeners| listeners.contains_key(&id))
@@ -209,7 +209,7 @@ impl Channels {
             .take_while(move |(channel, _)| channel.starts_with(prefix))
     }
 
-    /// The number of listeners of a channel.
+    /// Counts listeners of the channel itself, not those of patterns.
     pub fn listeners(&self, channel: &[u8]) -> usize {
         self.channels.get(channel).map_or(0, BTreeMap::len)
     }

@@ -100,7 +100,6 @@ fn byte(sum: u32, byte: u8) -> u32 {
     std::arch::aarch64::__crc32cb(sum, byte)
 }
 
-/// The checksum by tables.
 fn by_tables(checksum: u32, data: &[u8]) -> u32 {
     let (words, end) = data.as_chunks::<8>();
     let mut sum = !checksum;

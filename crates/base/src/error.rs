@@ -224,7 +224,7 @@ impl fmt::Debug for Error {
 
 /// An error of one of the engine's crates, which says what can be done about it.
 pub trait CrateError: StdError + Send + Sync + Sized + 'static {
-    /// Its kind.
+    /// The constructor of the [`Error`] to which this error belongs.
     fn kind(&self) -> Kind;
 
     /// The error that a user gets of it. An error that only carries another crate's gives that one.

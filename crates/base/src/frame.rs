@@ -54,13 +54,13 @@ pub enum FrameError {
     /// There is no such kind, or not here.
     #[error("a frame of kind {kind}, which is not expected here")]
     Kind {
-        /// Its kind.
+        /// The number in the frame's head.
         kind: u8,
     },
     /// Its content is not what its kind has.
     #[error("the content of a frame of kind {kind} ({bytes} bytes) is not what that kind has")]
     Content {
-        /// Its kind.
+        /// The number in the frame's head.
         kind: u8,
         /// Bytes of the content.
         bytes: usize,
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         self.bytes(N)?.try_into().ok()
     }
 
-    /// A byte.
+    /// Appends one byte. As the other calls, it returns the writer, to be called again.
     pub fn u8(&mut self) -> Option<u8> {
         self.array().map(u8::from_le_bytes)
     }
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
 pub struct Writer(pub Vec<u8>);
 
 impl Writer {
-    /// A byte.
+    /// Appends one byte. As the other calls, it returns the writer, to be called again.
     pub fn u8(&mut self, byte: u8) -> &mut Self {
         self.0.push(byte);
         self

@@ -89,7 +89,7 @@ impl Fnv1a {
         Fnv1a((self.0 ^ word).wrapping_mul(0x0000_0100_0000_01b3))
     }
 
-    /// Of bytes.
+    /// The hash of these bytes, as FNV-1a defines it.
     pub const fn of(bytes: &[u8]) -> u64 {
         let (mut state, mut at) = (Self::START, 0);
         while at < bytes.len() {

@@ -70,7 +70,7 @@ impl Listening {
         })
     }
 
-    /// The address at which it listens.
+    /// With the port that the system chose, if port 0 was asked for.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -97,7 +97,7 @@ impl Random {
         Random::new(Random::new(seed ^ mixed).next())
     }
 
-    /// The next number.
+    /// Each of 2^64 numbers is as likely.
     #[allow(clippy::should_implement_trait)] // It never ends, so it is no good as an iterator.
     #[inline]
     pub fn next(&mut self) -> u64 {

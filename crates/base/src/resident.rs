@@ -158,7 +158,7 @@ pub const ALIGN_MAX: usize = 4096;
             and pointers a `P<T>`, for `String` and `Vec` what the heap allocates"
 )]
 pub unsafe trait Resident: Copy + 'static {
-    /// Its bytes.
+    /// The value as it is in memory, in pages and in files.
     #[inline(always)]
     fn as_bytes(&self) -> &[u8] {
         bytes_of_slice(std::slice::from_ref(self))

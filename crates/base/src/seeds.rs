@@ -36,7 +36,7 @@ impl Seeds {
         }
     }
 
-    /// The number of seeds.
+    /// One in a replay; otherwise as the caller or `SARDONYX_SEEDS` says.
     pub fn count(&self) -> u64 {
         self.seeds.end - self.seeds.start
     }

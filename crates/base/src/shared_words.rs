@@ -35,7 +35,7 @@ impl SharedWords {
         Ok(SharedWords { start, words, file })
     }
 
-    /// The file.
+    /// To hand to another process, which maps the same words.
     pub fn file(&self) -> &SharedFile {
         &self.file
     }

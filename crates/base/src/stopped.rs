@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub struct StoppedProcesses(Vec<(u32, Instant)>);
 
-/// A process that is stopped.
+/// The report of one look at a process that a signal or a debugger keeps from running.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopped {
     /// Its state as the system says: `T` (stopped) or `t` (by a debugger).

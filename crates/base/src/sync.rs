@@ -183,7 +183,6 @@ mod shuttled {
     pub struct MutexGuard<'a, T>(Option<shuttle::sync::MutexGuard<'a, T>>);
 
     impl<T> Mutex<T> {
-        /// A mutex.
         pub fn new(value: T) -> Self {
             Mutex(shuttle::sync::Mutex::new(value))
         }

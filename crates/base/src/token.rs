@@ -32,7 +32,7 @@ pub enum TokenError {
     /// Its file cannot be read.
     #[error("the token's file {file} cannot be read: {source}", file = file.display())]
     File {
-        /// The file.
+        /// As an option or a variable named it.
         file: PathBuf,
         /// The system's error.
         #[source]

@@ -1,5 +1,7 @@
 //! Errors that every experiment can have.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use crate::floor::FloorError;
 use std::path::PathBuf;
 
@@ -19,10 +21,7 @@ pub enum BenchmarkError {
          name another place with --directory",
         path = path.display()
     )]
-    Exists {
-        /// The path.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// The directory for the measurement cannot be created.
     #[error("making the directory {}: {source}", path.display())]
     Place {

@@ -26,7 +26,7 @@ pub struct Responses {
 pub struct Summary {
     /// The number of recorded transactions.
     pub count: u64,
-    /// Average.
+    /// The arithmetic mean over all requests.
     pub average_microseconds: f64,
     /// Half of the transactions took no longer.
     pub p50_microseconds: f64,

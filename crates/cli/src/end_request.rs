@@ -10,7 +10,6 @@ use std::sync::mpsc::{self, Receiver};
 #[cfg(feature = "sql")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Request {
-    /// To end.
     End,
     /// To read its configuration again.
     Reload,

@@ -416,7 +416,6 @@ fn told((place, _): &Placed, error: &SqlError) -> BadRow {
 /// The reason why rows were not inserted.
 #[derive(Debug)]
 enum Refused {
-    /// One of the rows is bad.
     Row(BadRow),
     /// The batch is refused as a whole.
     Batch(SqlError),

@@ -30,7 +30,6 @@ pub struct Readable {
 
 /// A source of tables.
 pub enum Source {
-    /// The files.
     Files(Files),
     /// A commit of the program that has the database open.
     Followed(Snapshot),
@@ -60,13 +59,11 @@ pub enum Found<'a> {
     Tables(&'a TableSpace),
     /// The tables as of a commit.
     Committed(&'a SpaceSnapshot),
-    /// The tables of nodes.
     OfNodes(&'a mut FrozenTables),
 }
 
 /// A row that was found.
 pub trait Cells {
-    /// The value of a column.
     fn cell(&self, column: usize) -> anyhow::Result<ValueRef<'_>>;
 }
 

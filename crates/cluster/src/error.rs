@@ -1,5 +1,7 @@
 //! Errors of starting, loading and measuring nodes.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use sardonyx_sharing::node::NodeError;
 use sardonyx_sharing::protocol::DivisionError;
 #[cfg(feature = "lab")]
@@ -101,7 +103,6 @@ pub enum ClusterError {
         "{file} has tables for {found} nodes, and there are {nodes}: compute them with `trace route --nodes {nodes}`"
     )]
     TablesNodes {
-        /// The file.
         file: String,
         /// Its nodes.
         found: u16,
@@ -121,10 +122,7 @@ pub enum ClusterError {
     Header(#[from] Fault),
     /// Nodes are running where others are to be started.
     #[error("{place} has nodes that run: end them with `cluster down`, or load them with `cluster bench --directory`", place = place.display())]
-    Up {
-        /// Its place.
-        place: PathBuf,
-    },
+    Up { place: PathBuf },
     /// There are no nodes.
     #[error("{place} has no nodes: start some with `cluster up`", place = place.display())]
     NotThere {
@@ -160,7 +158,6 @@ pub enum ClusterError {
         by = slot.map(|slot| format!(" (node {slot} runs a load)")).unwrap_or_default()
     )]
     Loaded {
-        /// The place.
         place: PathBuf,
         /// A node that still runs a load; `None`: another process loads or proves the nodes.
         slot: Option<u16>,
@@ -170,7 +167,6 @@ pub enum ClusterError {
     Lost {
         /// The node's slot.
         slot: usize,
-        /// The reason.
         reason: String,
     },
     /// A node's process ended, or sent an unexpected answer.
@@ -194,7 +190,6 @@ pub enum ClusterError {
     /// A file of the cluster's is damaged.
     #[error("{place} is damaged: {reason}", place = place.display())]
     Damaged {
-        /// The place.
         place: PathBuf,
         /// The fault.
         reason: String,
@@ -223,7 +218,6 @@ impl ClusterError {
         ClusterError::Ended { slot, what, log }
     }
 
-    /// An error of the system.
     pub(crate) fn system(
         what: &'static str,
         place: impl Into<PathBuf>,

@@ -157,7 +157,6 @@ impl Prepared {
         })
     }
 
-    /// True if it is to be recorded.
     pub fn records(&self) -> bool {
         self.load.record
     }

@@ -39,7 +39,6 @@ impl Arguments {
     }
 }
 
-/// The script for a shell.
 fn script(shell: Shell, mut command: Command) -> String {
     let (name, mut script) = (command.get_name().to_string(), Vec::new());
     generate(shell, &mut command, name, &mut script);

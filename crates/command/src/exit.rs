@@ -64,7 +64,7 @@ impl From<Exit> for ExitCode {
 }
 
 impl Exit {
-    /// The number.
+    /// As the shell has it in `$?`.
     pub fn code(self) -> u8 {
         match self {
             Exit::Done => 0,
@@ -102,7 +102,7 @@ pub enum UsageError {
     /// There is no database.
     #[error("{path} {what}: no database to open", path = path.display())]
     Absent {
-        /// The path given.
+        /// As the command line has it, not made absolute.
         path: PathBuf,
         /// The fault of the path.
         what: &'static str,

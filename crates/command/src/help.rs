@@ -23,14 +23,14 @@ A database is a directory. Sizes take KiB, MiB or GiB; times take us, ms or s.";
 /// Verbs under a heading, described by their own `about`.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// The heading.
+    /// A line above the verbs, by what users want to do.
     pub heading: &'static str,
     /// The names.
     pub verbs: Vec<&'static str>,
 }
 
 impl Group {
-    /// These verbs.
+    /// The verbs are shown in this order.
     pub fn new(heading: &'static str, verbs: &[&'static str]) -> Self {
         let verbs = verbs.to_vec();
         Group { heading, verbs }

@@ -13,7 +13,7 @@ pub trait Program: FromArgMatches {
     /// The exit codes of the errors of its own crates.
     const CLASSIFIERS: &'static [Classifier];
 
-    /// True for `--json`.
+    /// If true, the outcome is printed as JSON, for programs.
     fn is_json(&self) -> bool;
 
     /// Runs the verb.

@@ -88,7 +88,6 @@ fn proof(name: &syn::Ident, types: &[&Type], resident: &TokenStream) -> TokenStr
     }
 }
 
-/// The fields, if it is a struct.
 fn struct_fields(input: &DeriveInput) -> Result<&Fields, Error> {
     let name = &input.ident;
     match &input.data {

@@ -28,7 +28,7 @@ pub struct Batch {
     rows: Vec<(Place, usize)>,
     text: String,
     bytes: Vec<u8>,
-    /// Bad rows.
+    /// Rows that do not fit the table; none of their cells are in the batch.
     pub bad: Vec<BadRow>,
     /// About how many bytes of the file were read when the batch ended.
     pub position: u64,

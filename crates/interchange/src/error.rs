@@ -34,7 +34,7 @@ pub enum InterchangeError {
         column: String,
         /// The type in the file, in its format's words.
         in_file: String,
-        /// The type in the table.
+        /// The declared type of the table's column.
         in_table: Type,
     },
     /// The file has a column in a type that tables have not.
@@ -68,7 +68,7 @@ pub enum InterchangeError {
     /// There is nothing to infer the columns from.
     #[error("the columns cannot be inferred: {reason}")]
     NothingToInfer {
-        /// The reason.
+        /// A half sentence that follows a colon in the message.
         reason: &'static str,
     },
     /// The columns make no table.
@@ -77,7 +77,7 @@ pub enum InterchangeError {
     /// The file's end is needed first.
     #[error("{format} is read from its end: a file is needed, where this is a pipe")]
     NoFile {
-        /// The format.
+        /// As the file's name or an option said.
         format: crate::Format,
     },
     /// This build does not read or write files of columns.
@@ -86,13 +86,13 @@ pub enum InterchangeError {
          `--features parquet` or `--features full`, install the packaged program, or use csv or jsonl"
     )]
     MissingFeature {
-        /// The format.
+        /// As the file's name or an option said.
         format: crate::Format,
     },
     /// The file is damaged, cut off, or not of this format.
     #[error("not readable as {format}: {reason}")]
     Damaged {
-        /// The format.
+        /// As the file's name or an option said.
         format: crate::Format,
         /// The text found.
         reason: String,
@@ -102,7 +102,7 @@ pub enum InterchangeError {
     Value {
         /// The name.
         column: String,
-        /// The reason.
+        /// A half sentence that follows a colon in the message.
         reason: &'static str,
     },
 }
@@ -137,7 +137,7 @@ impl fmt::Display for Place {
 /// A row that does not fit the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadRow {
-    /// Its place.
+    /// A line, or a row where the format has no lines.
     pub place: Place,
     /// The column with the value that does not fit, if it is one.
     pub column: Option<String>,

@@ -112,7 +112,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The names of the formats.
+    /// As options take them, for messages.
     pub const NAMES: &str = "csv, tsv, jsonl, parquet, arrow, arrows";
 
     /// The format of this name, or whose files end in it.

@@ -18,7 +18,6 @@ pub(crate) struct Field {
 /// A record, as it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Record {
-    /// The number of its fields.
     Fields(usize),
     /// Nothing, or blanks.
     Blank,

@@ -1,4 +1,4 @@
-//! The compatible locks: lock modes and the matrix over them.
+//! Lock modes, and the matrix that says which of them go together.
 //!
 //! A mode is a number; the matrix of a lock table gives it its meaning. For a mode held by one owner and a mode
 //! requested by another, the matrix decides if both may hold. It need not be symmetric: an update lock may be granted
@@ -35,7 +35,7 @@ impl Modes {
         self.0 == 0
     }
 
-    /// True if it has `mode`.
+    /// True if `mode` is in the set.
     pub fn contains(self, mode: Mode) -> bool {
         self.0 >> mode.0 & 1 == 1
     }
@@ -69,7 +69,7 @@ impl From<Mode> for Modes {
     }
 }
 
-/// The reason why a matrix was not taken.
+/// A matrix that [`Compatibility::new`] refuses.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum CompatibilityError {
@@ -184,7 +184,7 @@ impl Compatibility {
         }
     }
 
-    /// The number of modes.
+    /// At least 1 and at most [`MODES_MAX`]; modes are numbered from 0.
     pub fn modes(&self) -> usize {
         self.modes
     }

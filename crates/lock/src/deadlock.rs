@@ -1,4 +1,4 @@
-//! Deadlocks over both levels: the waits that can never end, and the choice of the one to be denied.
+//! Deadlocks over both levels: the waits that can never end, and the choice of the wait to deny.
 //!
 //! The nodes of the graph are owners. A wait of a subtransaction leads to the owners that block it:
 //! to another subtransaction for a page, to a transaction for an object. A transaction can end only
@@ -28,7 +28,7 @@ use smallvec::SmallVec;
 /// An owner for which another waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge {
-    /// The owner.
+    /// A transaction or a subtransaction.
     pub to: Owner,
     /// True if it is out of the way when the subtransaction restarts, because a page of it is waited for. Always
     /// false for transactions.
@@ -38,20 +38,20 @@ pub struct Edge {
 /// A wait, and the owners that have to end before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocked {
-    /// The waiting one.
+    /// The waiting subtransaction, and the owner for which it asks.
     pub asker: Asker,
     /// True if it may end when any of `edges` is released, not only when all are.
     pub any: bool,
-    /// The owners that it waits for. None: it is about to end.
+    /// The owners that it waits for. Without any, the wait is about to end.
     pub edges: SmallVec<[Edge; 4]>,
 }
 
 /// The wait to deny.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Victim {
-    /// The wait's place among those looked at.
+    /// The place of the wait in the list that [`victim`] was given.
     pub place: usize,
-    /// The denial.
+    /// The least that ends the deadlock.
     pub denied: Denied,
 }
 
@@ -82,7 +82,7 @@ pub fn victim(waits: &[Blocked], requester: Owner, rule: VictimRule) -> Option<V
     Some(members[chosen])
 }
 
-/// For each wait, whether it can never end.
+/// True for each wait that can never end.
 fn stuck(waits: &[Blocked]) -> Vec<bool> {
     let mut stuck = vec![true; waits.len()];
     loop {
@@ -127,7 +127,7 @@ fn cycle(waits: &[Blocked], stuck: &[bool], start: usize) -> Vec<Victim> {
             };
             Some(Victim { place, denied })
         });
-        next = onwards.expect("who is stuck waits for somebody who is");
+        next = onwards.expect("a stuck wait has an edge to a stuck wait");
     }
 }
 

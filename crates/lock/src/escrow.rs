@@ -29,11 +29,11 @@ pub struct Quantity {
 /// The admission of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Admission {
-    /// Yes, in every outcome of the others; it is noted.
+    /// The bounds hold in every outcome of the other transactions; the change is noted.
     Admitted,
-    /// It depends on the outcome of the others.
+    /// The bounds hold in some outcomes of the other transactions, and not in others.
     Depends,
-    /// Not in any outcome of the others.
+    /// The bounds hold in no outcome of the other transactions.
     OutOfBounds,
 }
 

@@ -11,6 +11,31 @@
 //! paper, section 2) are shells around them. So is [`Locks`], the lock manager of multi-level transactions (DASDBS
 //! paper, section 2), whose threads park.
 //!
+//! # A map, in an order of reading
+//!
+//! | module | subject | users |
+//! | --- | --- | --- |
+//! | [`compatibility`], [`queue`] | matrices; the locks of one object | `sharing`, whose global lock table stores queues as words of shared memory; [`Locks`] |
+//! | [`owner`], [`space`] | transactions and subtransactions; kinds of objects | `multilevel` |
+//! | [`escrow`] | pending changes of a bounded quantity | [`Locks`] |
+//! | [`deadlock`], [`victim_rule`] | waits that never end; the request to deny | [`Locks`] |
+//! | `shard`, `parking`, [`locks`] | a part of the table under its mutex; a parked thread; the shell over them | `multilevel` |
+//!
+//! A request goes from [`Locks::request`] to its object's shard, and to the queue there. If it has to wait, the shard
+//! notes the wait, [`deadlock::victim`] decides whether a wait is denied, and the thread parks. A release goes the same
+//! way, and returns the threads to wake.
+//!
+//! # Tests
+//!
+//! The invariants are at the heads of [`queue`], [`escrow`] and `shard`. `tests/all` compares each with a naive model
+//! or with its definition; `tests/shuttle_locks` runs [`Locks`] under a scheduler that explores the orders of threads.
+//! The example `uncontended` measures a request and its release.
+//!
+//! ```text
+//! cargo test -p sardonyx-lock
+//! RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=target/shuttle cargo test -p sardonyx-lock --test shuttle_locks
+//! ```
+//!
 //! ```
 //! use sardonyx_lock::{Answer, Compatibility, EXCLUSIVE, LockQueue, SHARED};
 //!

@@ -28,19 +28,19 @@ use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{CacheLine, Mutex, MutexGuard, thread};
 use std::time::Instant;
 
-/// So many that threads seldom meet at one by chance, and that a word has a bit for each. (Every
-/// mutex multiplies the schedules of a model.)
+/// Parts of the table, each under a mutex: enough that two threads seldom need the same one, and few enough that
+/// the word `waiting` has a bit for each. Models have two, since each mutex multiplies the schedules to explore.
 const SHARDS: usize = if cfg!(shuttle) { 2 } else { 64 };
 
 const _: () = assert!(SHARDS <= u64::BITS as usize);
 
-/// The number of times that a subtransaction looks again for a free page before it queues. A page is seldom locked for
-/// a microsecond. A thread that queues for one parks, and has it locked from its grant until it runs again, which takes
-/// ten times as long. Others then meet it, park too, and a convoy has formed that does not dissolve by itself.
+/// The number of times that a subtransaction asks again for a page before it queues. Few pages are locked for more than
+/// a microsecond. A thread that queues is parked, and holds the page from the grant until the thread runs again, which
+/// takes ten times as long. Meanwhile other threads park for the page: a convoy, which does not dissolve by itself.
 const LOOKS: u32 = if cfg!(shuttle) { 0 } else { 20 };
 
-/// Before so many of the looks it stays on its processor; before the others it yields it, perhaps to the holder of the
-/// page.
+/// Before each of the first so many looks the thread spins. Before the others it yields its processor, perhaps to the
+/// holder of the page.
 const LOOKS_AWAKE: u32 = 8;
 
 /// All locks of a database.
@@ -69,18 +69,18 @@ pub struct Locks {
     victims: VictimRule,
 }
 
-/// The admission of a bounded quantity's change.
+/// The answer to a request to change a bounded quantity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reserved {
-    /// It is, until the transaction ends.
+    /// The change is admitted, and pending until the transaction ends.
     Granted {
         /// True if it is the transaction's first on the object: to be noted for release.
         first: bool,
     },
-    /// It depends on the outcome of others: release the quantity's page, [`Locks::wait_for_reservations`], and look at
-    /// it again.
+    /// The answer depends on the outcome of other transactions. Release the quantity's page, call
+    /// [`Locks::wait_for_reservations`], and ask again.
     MustWait(Token),
-    /// Not in any outcome of the others.
+    /// The bounds are violated in every outcome of the other transactions.
     OutOfBounds,
 }
 
@@ -88,11 +88,11 @@ pub enum Reserved {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Token(pub(crate) u64);
 
-/// A thread that waits, for people to look at.
+/// A waiting thread, as diagnostics show it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Waiting {
-    /// The asker, and its owner.
+    /// The waiting subtransaction, and the owner for which it asks.
     pub asker: Asker,
     /// The name of the object's lock space.
     pub space: &'static str,
@@ -130,10 +130,10 @@ impl Locks {
         }
     }
 
-    /// Asks for a lock. Waits as long as it must.
+    /// Asks for a lock, and waits until it is granted or denied.
     ///
-    /// Siblings may ask for the same object for the same transaction at the same time; they wait as
-    /// one, for all that they ask together, and go on together.
+    /// Several subtransactions may ask for one object for their common transaction at the same time. The transaction is
+    /// then one waiter, for all their modes together, and they continue together.
     ///
     /// # Errors
     /// [`Denied`], if it is chosen to end a deadlock. Then none of its requests is granted or queued; it keeps its
@@ -192,8 +192,8 @@ impl Locks {
         Some(granted)
     }
 
-    /// Releases the owner's locks on these; others are passed over. None of its threads may be waiting for one of
-    /// them.
+    /// Releases the owner's locks on these objects, and ignores objects that it has not locked. No thread of the owner
+    /// may wait for one of them.
     pub fn release(&self, owner: Owner, resources: impl IntoIterator<Item = Resource>) {
         for resource in resources {
             self.change(resource, |shard, woken| {
@@ -277,7 +277,7 @@ impl Locks {
         self.shard(resource).1.held(owner, resource)
     }
 
-    /// True if nothing is held, awaited or reserved.
+    /// True if no lock is held or awaited, and no change of a quantity is pending.
     pub fn is_empty(&self) -> bool {
         self.shards.iter().all(|shard| shard.lock().is_empty())
     }

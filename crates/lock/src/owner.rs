@@ -1,7 +1,9 @@
 //! The holders and waiters: transactions and their subtransactions.
 //!
-//! Locks on objects (L1) belong to transactions, locks on pages (L0) to subtransactions; but it is
-//! always the thread of one subtransaction that waits. So each request names both, as an [`Asker`].
+//! Locks are of two levels, as in the DASDBS paper. Locks on objects belong to a transaction, and are kept until it
+//! ends. Locks on pages belong to a subtransaction (one operation of the transaction), and are kept until that ends.
+//! At both levels the thread of one subtransaction waits. So each request names the lock's owner and the waiting
+//! subtransaction, as an [`Asker`].
 
 use core::fmt;
 
@@ -48,7 +50,7 @@ impl Owner {
         Owner(self.0 >> SUBTRANSACTION_BITS << SUBTRANSACTION_BITS)
     }
 
-    /// True if it is a subtransaction.
+    /// True if it was made by [`Owner::subtransaction`].
     pub fn is_subtransaction(self) -> bool {
         self != self.transaction_of()
     }
@@ -58,7 +60,7 @@ impl Owner {
         self.0 >> SUBTRANSACTION_BITS
     }
 
-    /// Another number for each owner.
+    /// A number that no other owner has.
     pub(crate) fn bits(self) -> u64 {
         self.0
     }
@@ -100,12 +102,12 @@ impl fmt::Debug for Owner {
 pub struct Asker {
     /// The owner of the lock.
     pub holder: Owner,
-    /// The waiting one, and no other: the holder, or a subtransaction of it.
+    /// The owner whose thread waits: the holder itself, or a subtransaction of it.
     pub waiter: Owner,
-    /// The younger of two transactions has the larger. A transaction that is run again after a
-    /// deadlock keeps it, so that it becomes the oldest some day and is not chosen again.
+    /// A number that grows with each new transaction. A transaction that is run again after a deadlock keeps its
+    /// number, so that it becomes the oldest some day and is not chosen again.
     pub age: u64,
-    /// True if it undoes something. It is never a victim while another one can be.
+    /// True if the request is of an operation that undoes another. It is a victim only if no other request can be.
     pub compensation: bool,
 }
 
@@ -120,7 +122,7 @@ pub enum Granted {
     Held,
 }
 
-/// The reason why a request was not granted: it was chosen to end a deadlock.
+/// The order to the thread of a request that was chosen to end a deadlock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum Denied {
     /// Others wait for the pages of this subtransaction only: it releases them and is executed

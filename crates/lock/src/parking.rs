@@ -11,8 +11,8 @@ use sardonyx_base::sync::atomic::{AtomicU32, Ordering};
 /// The outcome of a wait.
 pub(crate) type Outcome = Result<Granted, Denied>;
 
-/// The number of looks of a waiting thread before it parks: well under a microsecond. A lock is let
-/// go of sooner only by luck, and there may be more threads than processors.
+/// The number of times that a waiting thread looks for its outcome before it parks: well under a microsecond. Few
+/// locks are released sooner, and there may be more threads than processors, so longer spinning would not pay.
 const LOOKS: u32 = if cfg!(shuttle) { 0 } else { 20 };
 
 /// All outcomes; the number of one is its place here, from 1.
@@ -46,7 +46,7 @@ impl Parking {
         self.word.wake_all();
     }
 
-    /// Waits for the outcome.
+    /// Spins for a moment, then parks until another thread has called [`Parking::wake`].
     pub(crate) fn wait(&self) -> Outcome {
         for _ in 0..LOOKS {
             if let Some(outcome) = self.outcome() {

@@ -15,18 +15,18 @@ use smallvec::SmallVec;
 /// An owner and its modes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Holder<O> {
-    /// The holder.
+    /// Transaction, subtransaction or node; compared by `==`.
     pub owner: O,
-    /// All modes that it holds.
+    /// The union of its grants.
     pub modes: Modes,
 }
 
 /// An owner and its requested modes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Waiter<O> {
-    /// The waiter.
+    /// Never twice among the waiters of a queue.
     pub owner: O,
-    /// All modes that it has asked for and not yet.
+    /// All modes that it has requested and was not granted.
     pub modes: Modes,
     /// True if it already holds the object in another mode.
     pub conversion: bool,
@@ -43,7 +43,7 @@ pub enum Answer {
     Waiting,
 }
 
-/// The state of one object's locks. Owners are small numbers or the like, compared by `==`.
+/// The state of one object's locks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LockQueue<O> {
     holders: SmallVec<[Holder<O>; 1]>,
@@ -62,7 +62,8 @@ impl<O> Default for LockQueue<O> {
 
 impl<O: Copy + Eq> LockQueue<O> {
     /// A queue with these holders and, in this order, these waiters, as another's [`LockQueue::holders`] and
-    /// [`LockQueue::waiters`] gave them: for callers that keep queues elsewhere than in objects.
+    /// [`LockQueue::waiters`] gave them: for a lock table that stores queues in a form of its own, such as words of
+    /// shared memory.
     pub fn of(
         holders: impl IntoIterator<Item = Holder<O>>,
         waiters: impl IntoIterator<Item = Waiter<O>>,
@@ -127,8 +128,9 @@ impl<O: Copy + Eq> LockQueue<O> {
         Some(Answer::Granted)
     }
 
-    /// Makes the owner a holder of `mode` beside the present ones and before all waiters: it held the object already
-    /// by another way, which excluded the same others.
+    /// Makes the owner a holder of `mode` beside the present ones and before all waiters. The owner held the object
+    /// already, by a right that this queue did not know and that excluded the same others: a node's authorisation to
+    /// grant read locks by itself.
     ///
     /// # Panics
     /// If another holder does not admit it: then it had not held it.
@@ -149,8 +151,8 @@ impl<O: Copy + Eq> LockQueue<O> {
         self.waiters.sort_by_key(|waiter| !waiter.conversion);
     }
 
-    /// Removes the owner, holding and waiting, and appends to `granted` those who hold (more) now, in the order in
-    /// which they waited. Returns the modes that the owner held.
+    /// Removes the owner from holders and waiters. Appends to `granted` the owners whose requests are granted now, in
+    /// the order in which they waited. Returns the modes that the owner held.
     pub fn release(
         &mut self,
         matrix: &Compatibility,
@@ -166,8 +168,8 @@ impl<O: Copy + Eq> LockQueue<O> {
         held
     }
 
-    /// Cancels the owner's waiting request; its held modes stay. Appends to `granted` those who hold (more) now.
-    /// Returns true if it waited.
+    /// Cancels the owner's waiting request; its held modes stay. Appends to `granted` the owners whose requests are
+    /// granted now. Returns true if the owner waited.
     pub fn cancel(
         &mut self,
         matrix: &Compatibility,
@@ -183,11 +185,10 @@ impl<O: Copy + Eq> LockQueue<O> {
         waited
     }
 
-    /// Makes an owner that waits wait for these modes only, in its place; for none, as
-    /// [`LockQueue::cancel`]. Appends to `granted` those who hold (more) now.
+    /// Reduces the request of a waiting owner to these modes, and keeps its place. No modes: as [`LockQueue::cancel`].
+    /// Appends to `granted` the owners whose requests are granted now.
     ///
-    /// The modes should be among those that it waits for: others could not be put in its place without passing
-    /// another waiter.
+    /// The modes must be a part of the awaited ones. Others would pass the waiters behind that place.
     pub fn narrow(
         &mut self,
         matrix: &Compatibility,
@@ -224,10 +225,10 @@ impl<O: Copy + Eq> LockQueue<O> {
             .flat_map(move |place| self.blockers_at(matrix, self.waiters[place], place))
     }
 
-    /// The holders that have to end, or to give up a mode, before the owner is granted its request. These are the
-    /// holders that do not admit it, or wait for more before it. Those that block an owner for which it waits are
-    /// among them, and so on through the queue. If every owner waits for one object at a time, a cycle of waiting goes
-    /// through one of these. So a search for it may leave out all that only wait.
+    /// The holders that have to end, or to give up a mode, before the owner is granted its request. They do not admit
+    /// the request, or have a conversion that waits before it, or do so to a waiter for which the owner waits, and so
+    /// on through the queue. If every owner waits for one object at a time, each cycle of waiting goes through one of
+    /// these holders. So a search for cycles may leave out owners that only wait.
     pub fn blocking_holders(&self, matrix: &Compatibility, owner: O) -> SmallVec<[O; 4]> {
         let mut blocking = SmallVec::new();
         let Some(place) = self.waiters.iter().position(|waiter| waiter.owner == owner) else {
@@ -258,12 +259,12 @@ impl<O: Copy + Eq> LockQueue<O> {
         blocking
     }
 
-    /// All holders.
+    /// In no order that callers may rely on.
     pub fn holders(&self) -> &[Holder<O>] {
         &self.holders
     }
 
-    /// All waiters, first the one to be served first.
+    /// In the order of service.
     pub fn waiters(&self) -> &[Waiter<O>] {
         &self.waiters
     }

@@ -1,8 +1,7 @@
 //! A part of the lock table: the locks, pending changes and waits of some of the objects.
 //!
-//! It is changed under its mutex only, without a clock but for the time at which a wait began. A
-//! caller that ends waits gets the places where the threads wait, and wakes them after releasing the
-//! mutex.
+//! It is changed under its mutex only. It reads the clock only to note when a wait began. A caller
+//! that ends waits gets the places where the threads wait, and wakes them after releasing the mutex.
 //!
 //! Invariants: every waiter in a queue has at least one [`Wait`] for the same object and holder, and
 //! together these request its awaited modes. A wait for a quantity depends on a pending change of an
@@ -121,7 +120,9 @@ impl Shard {
         mode: Mode,
     ) -> Arc<Parking> {
         let locked = self.locks.get_mut(&resource);
-        let queue = &mut locked.expect("somebody is in the way").queue;
+        let queue = &mut locked
+            .expect("a request that was not granted has an entry")
+            .queue;
         let new = queue.held(asker.holder).is_empty();
         let answer = queue.request(space.matrix(), asker.holder, mode);
         debug_assert_eq!(answer, Answer::Waiting);
@@ -274,8 +275,8 @@ impl Shard {
         }
     }
 
-    /// True if another may wait for the transaction or one of its subtransactions. True whenever
-    /// another does; the reverse takes the edges of the waits, which are many if many wait.
+    /// False if no wait in this shard can be for the transaction or one of its subtransactions. True says only that
+    /// one may be: it needs no edges, of which there are many if many threads wait.
     pub(crate) fn is_in_the_way(&self, transaction: Owner) -> bool {
         let mut last = None;
         self.waits.iter().any(|wait| {
@@ -316,7 +317,7 @@ impl Shard {
         let (queue, matrix) = (&self.locks[&wait.resource].queue, wait.space.matrix());
         let waiters = queue.waiters();
         let place = waiters.iter().position(|w| w.owner == wait.asker.holder);
-        let place = place.expect("who waits is in the queue");
+        let place = place.expect("a waiter is in its queue");
         let waiter = waiters[place];
         for holder in queue.holders() {
             if holder.owner != waiter.owner && !matrix.admits(holder.modes, waiter.modes) {

@@ -48,7 +48,7 @@ impl LockSpace {
         }
     }
 
-    /// Its name.
+    /// As given to [`LockSpace::new`]. Spaces of one name are one space to [`crate::Locks`].
     pub fn name(&self) -> &'static str {
         self.name
     }

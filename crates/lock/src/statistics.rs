@@ -1,4 +1,4 @@
-//! Counts of a lock manager.
+//! Counts of a lock manager, by level: locks on pages, and locks on all other objects.
 
 use core::time::Duration;
 

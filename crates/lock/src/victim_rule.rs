@@ -43,7 +43,7 @@ impl VictimRule {
         ]
     }
 
-    /// Its name in lower case, for people and programs.
+    /// A word in lower case, as options and outputs have it.
     pub fn name(self) -> &'static str {
         match self {
             VictimRule::Youngest => "youngest",

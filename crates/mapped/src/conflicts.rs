@@ -21,13 +21,13 @@ pub struct Conflicts {
     pub elsewhere: u64,
 }
 
-/// The conflicts on one page.
+/// A line of the report that shows which pages transactions contend for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PageConflicts {
     /// The page's number: its offset in the segment by 4,096.
     pub page: u64,
-    /// Their number.
+    /// Transactions that were refused since this page had changed.
     pub conflicts: u64,
 }
 

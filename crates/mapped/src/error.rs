@@ -41,7 +41,7 @@ pub enum SegmentError {
          it with a larger `address_space_bytes`"
     )]
     AddressSpaceFull {
-        /// Bytes asked for.
+        /// The size that the segment would have.
         asked_bytes: u64,
         /// Bytes reserved.
         limit_bytes: u64,
@@ -57,7 +57,7 @@ pub enum SegmentError {
     /// The kernel lacks a mechanism that was asked for by name.
     #[error("the mechanism {mechanism} is not available here: {reason}")]
     MechanismUnavailable {
-        /// The mechanism.
+        /// Its name, as options have it.
         mechanism: &'static str,
         /// The missing condition.
         reason: String,
@@ -91,7 +91,7 @@ pub enum SegmentError {
          `begin` and `commit`"
     )]
     WrittenOutside {
-        /// The page.
+        /// Its number in the segment, from 0.
         page: u64,
     },
     /// A transaction changed more than fits.
@@ -159,7 +159,7 @@ pub enum SegmentError {
     /// Another transaction changed what this one has read or written; it has no effect.
     #[error("another transaction changed page {page}, which this one used; run it again")]
     Conflict {
-        /// The page.
+        /// Its number in the segment, from 0.
         page: u64,
     },
     /// The log has no room, and nothing frees any.
@@ -176,7 +176,7 @@ pub enum SegmentError {
     Outside {
         /// The first byte.
         offset: u64,
-        /// The length.
+        /// Bytes from the offset.
         length: u64,
         /// The length of the segment.
         bytes: u64,

@@ -17,7 +17,7 @@ use std::any::type_name;
 /// A range of bytes that grows in place. The first byte's address is a multiple of 4096, so that
 /// an offset tells the alignment.
 pub trait Memory {
-    /// All bytes.
+    /// The segment from its begin, as this view has it.
     fn bytes(&self) -> &[u8];
 
     /// All bytes, to change.
@@ -65,7 +65,7 @@ pub enum GrowError {
     Full {
         /// Bytes that the memory would need.
         asked_bytes: u64,
-        /// Its limit.
+        /// The most that the segment may grow to, as it was opened.
         limit_bytes: u64,
     },
     /// The system below refused.
@@ -83,7 +83,7 @@ pub enum GrowError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlaceError {
-    /// The place is null.
+    /// A null reference was followed.
     #[error("a null place of {type_name} was used; ask `is_null` first where a link may be none")]
     Null {
         /// The type of its value.

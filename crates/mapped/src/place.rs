@@ -49,7 +49,7 @@ impl<T> P<T> {
         self.offset
     }
 
-    /// True if it is null.
+    /// Null is the offset 0, where no value can be.
     pub const fn is_null(self) -> bool {
         self.offset == 0
     }

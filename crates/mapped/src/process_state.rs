@@ -66,11 +66,9 @@ pub(crate) struct Policies {
     pub transaction_bytes: u64,
     /// The time that a writer waits for a slow reader.
     pub slow_reader_wait: Duration,
-    /// The callback for one.
     pub slow_reader: Option<SlowReaderCallback>,
     /// The time that a thread waits for a lock of a stopped process.
     pub stopped_process_wait: Duration,
-    /// The callback for one.
     pub stopped_process: Option<StoppedCallback>,
 }
 

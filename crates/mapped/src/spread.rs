@@ -108,7 +108,7 @@ impl<T: Resident> Spread<T> {
         self.start
     }
 
-    /// Their number.
+    /// Elements, not bytes.
     pub const fn length(&self) -> u64 {
         self.length
     }

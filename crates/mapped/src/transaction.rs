@@ -24,7 +24,7 @@ pub struct Transaction<'a> {
 }
 
 impl<'a> Transaction<'a> {
-    /// Begins one in a session.
+    /// Borrows the session, which so has one transaction at a time.
     pub fn begin(session: &'a mut Session, begin: Begin) -> Result<Self, SegmentError> {
         session.begin(begin)?;
         Ok(Transaction { session })

@@ -22,7 +22,6 @@ use std::fmt::Write;
 const ROWS: u64 = 24;
 
 struct Options {
-    /// Pages in all.
     pages: u64,
     /// Pages that each subtransaction modifies.
     each: u64,

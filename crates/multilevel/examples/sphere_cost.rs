@@ -25,7 +25,6 @@ struct Workload {
     name: &'static str,
     /// The number of transactions that run at a time.
     running: usize,
-    /// The number of pages.
     pages: u64,
     modified: usize,
     read: usize,

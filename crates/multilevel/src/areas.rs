@@ -16,7 +16,6 @@ use std::sync::Arc;
 pub(crate) struct Areas {
     /// By number in the catalogue: the extents with the place of their first page in the area.
     extents: Vec<Option<Vec<(u64, Extent)>>>,
-    /// The tables by number.
     tables: IntegerMap<u16, Arc<TableMemory>>,
     /// All pages of users' areas, and those of tables that are in use: first and one after the last, ascending.
     runs: Vec<(u64, u64)>,
@@ -98,7 +97,6 @@ impl Areas {
         })
     }
 
-    /// The memory of a table.
     pub fn table(&self, area: Area) -> Option<Arc<TableMemory>> {
         self.tables.get(&area.0).cloned()
     }

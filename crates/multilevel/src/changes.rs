@@ -16,7 +16,6 @@ pub(crate) struct Changes {
     marked: usize,
 }
 
-/// One change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Step {
     page: PageId,

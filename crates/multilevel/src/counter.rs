@@ -18,7 +18,7 @@ use sardonyx_storage::page::{PAGE_SIZE, PageId};
 /// To read a counter's value.
 pub const READ: Mode = Mode(0);
 
-/// To add to it.
+/// To change a counter by an amount that commutes with others.
 pub const ADD: Mode = Mode(1);
 
 /// To set it, and its bounds.
@@ -34,7 +34,7 @@ pub static COUNTERS: LockSpace = LockSpace::new(
     ],
 );
 
-/// Bytes of a counter.
+/// The value and its two bounds, of 8 bytes each.
 pub const COUNTER_BYTES: usize = 24;
 
 /// Counters in a page.
@@ -63,7 +63,7 @@ pub const COUNTERS_PER_PAGE: u64 = (PAGE_SIZE / COUNTER_BYTES) as u64;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Counter {
-    /// The area of counters.
+    /// An area that has counters only.
     pub area: Area,
     /// The counter's number in the area.
     pub number: u64,
@@ -107,7 +107,7 @@ impl Counter {
 /// A counter's words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct State {
-    /// Its value.
+    /// With all changes, also those of transactions that have not ended.
     pub value: i64,
     /// The least that it may be.
     pub low: i64,
@@ -138,7 +138,7 @@ impl State {
 /// outcome of the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Add {
-    /// The counter.
+    /// Locked for the operation until the transaction ends.
     pub counter: Counter,
     /// The amount.
     pub change: i64,
@@ -201,9 +201,9 @@ impl Recorded for Add {
 /// Sets a counter and its bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Set {
-    /// The counter.
+    /// Locked for the operation until the transaction ends.
     pub counter: Counter,
-    /// The new state.
+    /// The value, which must be within its bounds, and the bounds.
     pub state: State,
 }
 

@@ -1,5 +1,7 @@
 //! Errors of a multi-level transaction.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use crate::index::IndexError;
 use crate::pages::Stop;
 use crate::records::RecordError;
@@ -74,14 +76,10 @@ pub enum DatabaseError {
     Closing,
     /// Two operations have the same name.
     #[error("two operations are registered as {name:?}: a name is an operation's identity")]
-    RegisteredTwice {
-        /// The name.
-        name: &'static str,
-    },
+    RegisteredTwice { name: &'static str },
     /// A name that cannot be kept.
     #[error("the operation's name {name:?} has {bytes} bytes; it may have 1 to {limit}")]
     Name {
-        /// The name.
         name: &'static str,
         /// Its length.
         bytes: usize,
@@ -127,10 +125,7 @@ pub enum DatabaseError {
     Nested,
     /// The request cannot be met.
     #[error("{reason}")]
-    Refused {
-        /// The reason.
-        reason: String,
-    },
+    Refused { reason: String },
     /// This process was forked from the one that opened the database. Nothing was done.
     #[error("{}", FORKED)]
     Forked,
@@ -187,7 +182,6 @@ pub enum CallError<E: Error + 'static> {
         what: &'static str,
         /// Its size.
         bytes: usize,
-        /// The limit.
         limit: usize,
     },
     /// It was called while this thread is executing an operation: it might wait for ever for a page

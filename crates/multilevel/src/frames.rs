@@ -139,7 +139,6 @@ impl Frames {
         }
     }
 
-    /// The number of pages.
     #[inline]
     pub fn pages(&self) -> u64 {
         self.pages.load(Ordering::Acquire)

@@ -10,7 +10,6 @@ const LOOKED_THROUGH_MAX: usize = 16;
 /// The hold of a page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum PageLock {
-    /// Locked shared.
     Shared,
     /// Locked exclusively, nothing changed yet.
     Exclusive,
@@ -58,7 +57,6 @@ impl PageLocks {
         }
     }
 
-    /// All pages.
     pub fn iter(&self) -> impl Iterator<Item = (PageId, PageLock)> {
         self.pages.iter().copied()
     }
@@ -69,7 +67,6 @@ impl PageLocks {
         written.map(|(page, _)| page)
     }
 
-    /// The locks.
     pub fn resources(&self) -> impl Iterator<Item = Resource> {
         self.pages.iter().map(|(page, _)| Resource {
             space: PAGES.number(),

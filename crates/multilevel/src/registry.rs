@@ -61,7 +61,6 @@ impl Registry {
         Ok(())
     }
 
-    /// All names.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.names.iter().map(|(name, _)| *name)
     }

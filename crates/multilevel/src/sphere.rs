@@ -74,7 +74,7 @@ impl SubtransactionNumber {
 /// The result of the end of a subtransaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Completed {
-    /// Its number.
+    /// Given in the order in which subtransactions end.
     pub number: SubtransactionNumber,
     /// The present number of its sphere's pages. One that grows too large is better written at once
     /// ([`Spheres::take`]): unbounded, spheres percolate into a single one.
@@ -103,9 +103,9 @@ impl<S> Taken<S> {
 pub struct Sphere {
     /// One of its subtransactions, to take it by.
     pub member: SubtransactionNumber,
-    /// Its number of pages.
+    /// Each counted once.
     pub pages: usize,
-    /// Its number of subtransactions.
+    /// Those that must reach the log together.
     pub subtransactions: usize,
 }
 

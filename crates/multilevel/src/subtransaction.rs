@@ -194,7 +194,6 @@ impl<'d> Subtransaction<'d> {
         }
     }
 
-    /// Locks a page.
     #[inline]
     fn hold(&self, page: PageId, how: PageLock) -> Result<PageLock, Stop> {
         if page.0 & KEYS_AS_PAGES != 0 {

@@ -59,7 +59,6 @@ pub(crate) struct Units {
     pub catalogue: Catalogue,
     /// The stored ones, by the numbers of their tables.
     pub schemas: BTreeMap<u16, Schema>,
-    /// By number.
     pub tables: IntegerMap<u16, Arc<TableMemory>>,
     pub page_log: PageLog,
     /// The undo area's number in the catalogue.

@@ -27,7 +27,6 @@ pub struct Values<T> {
 }
 
 impl<T: Resident> Values<T> {
-    /// The number in a page.
     pub const PER_PAGE: u64 = {
         assert!(
             size_of::<T>() > 0 && size_of::<T>() <= PAGE_SIZE,

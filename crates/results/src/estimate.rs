@@ -20,7 +20,7 @@ use std::ops::{Add, Div, Mul, Sub};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The mean.
+    /// Over replications, or a figure that is known exactly.
     pub mean: f64,
     /// Half the width of its 95% interval; 0 for what is known exactly.
     pub half_width: f64,

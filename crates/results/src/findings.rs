@@ -11,7 +11,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The findings.
+/// One experiment's output, in all forms.
 #[derive(Clone, Debug)]
 pub struct Findings {
     json: String,

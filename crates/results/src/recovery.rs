@@ -5,7 +5,7 @@ use crate::units;
 use sardonyx_storage::recovery::RecoveryReport;
 use serde::Serialize;
 
-/// A recovery in figures.
+/// The serialised form of a [`RecoveryReport`].
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct RecoveryFigures {
     /// Blocks loaded from the backup.
@@ -20,9 +20,9 @@ pub struct RecoveryFigures {
     pub redo_from_lsn: u64,
     /// The log's end.
     pub redo_to_lsn: u64,
-    /// Groups redone.
+    /// Commit groups between the two LSNs.
     pub redo_groups: u64,
-    /// Transactions redone.
+    /// Transactions in those groups.
     pub redo_transactions: u64,
     /// The time of the redo pass, reading the log included.
     pub redo_seconds: f64,

@@ -19,9 +19,7 @@ pub trait ColumnType {
 /// A column that a record's type declares.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecordColumn {
-    /// Its name.
     pub name: String,
-    /// Its type.
     pub kind: Type,
     /// Its offset in the record, in bytes.
     pub offset: usize,

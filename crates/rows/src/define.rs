@@ -82,6 +82,33 @@ pub trait DefineRows: ConstrainedRows + Sized {
         Ok(changed?)
     }
 
+    /// Has the rows of a table found by a number from here on, which a new column of this name has; the columns of the
+    /// primary key are a unique index then. Every row is rewritten. So the columns of the key can change, or the key can go.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, it has a column or an index of one of these names, or the store keeps
+    /// rows in the order of their first primary key; [`Error::Limit`] if the table has more rows than a transaction can
+    /// rewrite, or has had too many shapes. Nothing has changed then.
+    fn number_rows(&mut self, table: u16, column: &str, index: &str) -> Result<(), Error> {
+        let changed = self.whole(|store| {
+            let room = store.change_columns(table, |schema| {
+                schema.with_column(column, Type::U64, true, Value::Null)
+            });
+            room.map_err(TableError::of)?;
+            let newest = store.described(table)?.0.columns.len() - 1;
+            let mut last = 0;
+            let set = store.set_in_rows(table, newest, &mut |_| {
+                last += 1;
+                Ok(Value::Int(last))
+            });
+            set.map_err(TableError::of)?;
+            let keyed =
+                store.change_columns(table, |schema| schema.with_numbered_rows(column, index));
+            keyed.map_err(TableError::of)
+        });
+        Ok(changed?)
+    }
+
     /// Has all rows of a table in a shape that has a generated column, with its value.
     ///
     /// # Errors

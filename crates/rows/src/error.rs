@@ -1,5 +1,7 @@
 //! Errors of tables.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use crate::condition::ConditionError;
 use crate::open::{Conflict, TransactionEnded};
 use crate::row::RowError;
@@ -20,7 +22,6 @@ pub enum TableError {
     /// A record with this key exists already.
     #[error("table {table:?} has a record with key {key} already")]
     DuplicateKey {
-        /// The table.
         table: String,
         /// The key's bytes as hexadecimal digits, or its columns' values.
         key: String,
@@ -29,16 +30,10 @@ pub enum TableError {
     },
     /// An update changed the primary key; delete and insert instead.
     #[error("an update changed the primary key in table {table:?}; delete and insert instead")]
-    KeyChanged {
-        /// The table.
-        table: String,
-    },
+    KeyChanged { table: String },
     /// A row token outlived its record.
     #[error("the row token of a record in table {table:?} is stale: the record was deleted since")]
-    StaleRow {
-        /// The table.
-        table: String,
-    },
+    StaleRow { table: String },
     /// A handle is used with a database that has no such table, journal or area.
     #[error(
         "there is no such table, journal or area under number {number}: the handle belongs to \
@@ -58,14 +53,10 @@ pub enum TableError {
     #[error(
         "{name:?} is a name of the engine's own: those begin with {RESERVED:?}; choose another"
     )]
-    ReservedName {
-        /// The name.
-        name: String,
-    },
+    ReservedName { name: String },
     /// A table cannot have this schema.
     #[error("table {table:?}: {source}")]
     Schema {
-        /// The table.
         table: String,
         /// The reason.
         source: Box<SchemaError>,
@@ -73,7 +64,6 @@ pub enum TableError {
     /// A program and the database declare different rows of a table.
     #[error("table {table:?} differs from the program's declaration: {text}")]
     SchemaDiffers {
-        /// The table.
         table: String,
         /// Both sides, and the remedy.
         text: String,
@@ -84,7 +74,6 @@ pub enum TableError {
          database as tables to use it, or give the operations a table without it"
     )]
     BeyondRecords {
-        /// The table.
         table: String,
         /// The feature that operations do not maintain.
         what: &'static str,
@@ -94,11 +83,8 @@ pub enum TableError {
         "table {table:?} has {value} in field {field:?}, which is no value of the field's type"
     )]
     Field {
-        /// The table.
         table: String,
-        /// The field.
         field: String,
-        /// The value.
         value: String,
     },
     /// A row of a journal is longer than one may be.
@@ -107,7 +93,6 @@ pub enum TableError {
         sardonyx_storage::log::record::RECORD_BYTES_MAX
     )]
     JournalRowTooLong {
-        /// The journal.
         journal: String,
         /// Bytes of the row.
         bytes: usize,
@@ -121,7 +106,6 @@ pub enum TableError {
     TransactionTooLarge {
         /// Bytes that it would have.
         bytes: usize,
-        /// The limit.
         limit: usize,
     },
     /// An open transaction was to define something for which it rewrites a table's rows, and these are too many.
@@ -130,11 +114,8 @@ pub enum TableError {
          transaction of the serial stage"
     )]
     TooManyToDefine {
-        /// The table.
         table: String,
-        /// Its rows.
         rows: u64,
-        /// The limit.
         limit: u64,
     },
     /// The log has no room for the transaction's redo records, or has failed. The operation did nothing;
@@ -150,7 +131,6 @@ pub enum TableError {
          that first"
     )]
     TableReferenced {
-        /// The table.
         table: String,
         /// The one that refers to it.
         by: String,
@@ -163,9 +143,7 @@ pub enum TableError {
     /// A unique index has a row with this key already.
     #[error("table {table:?} has a row with {key} in the unique index {index:?} already")]
     DuplicateValue {
-        /// The table.
         table: String,
-        /// The index.
         index: String,
         /// The key's values, as a text.
         key: String,
@@ -174,22 +152,12 @@ pub enum TableError {
     },
     /// There is no such index.
     #[error("table {table:?} has no index {index:?}{}", unordered(index))]
-    UnknownIndex {
-        /// The table.
-        table: String,
-        /// The index.
-        index: String,
-    },
+    UnknownIndex { table: String, index: String },
     /// A range of an index's keys ends before it begins.
     #[error(
         "the range of index {index:?} of table {table:?} ends before it begins; `.rev()` gives the rows of a range in reverse"
     )]
-    ReversedRange {
-        /// The table.
-        table: String,
-        /// The index.
-        index: String,
-    },
+    ReversedRange { table: String, index: String },
     /// A key is longer than keys may be, once it is encoded.
     #[error(
         "a key of the index {index:?} of table {table:?} has {bytes} bytes, the limit is {}: shorten its text or \
@@ -197,9 +165,7 @@ pub enum TableError {
         crate::schema::KEY_BYTES_MAX
     )]
     KeyTooLong {
-        /// The table.
         table: String,
-        /// The index.
         index: String,
         /// Bytes of the encoded key.
         bytes: usize,
@@ -209,11 +175,8 @@ pub enum TableError {
         "the index {index:?} of table {table:?} has {columns} columns, but {values} values were given"
     )]
     KeyColumns {
-        /// The table.
         table: String,
-        /// The index.
         index: String,
-        /// Values given.
         values: usize,
         /// Columns of the key.
         columns: usize,
@@ -223,15 +186,11 @@ pub enum TableError {
         "{value} is no value of the column {column:?} of table {table:?} (index {index:?}), which is of type {expected}"
     )]
     KeyValue {
-        /// The table.
         table: String,
-        /// The index.
         index: String,
-        /// The column.
         column: String,
         /// The column's type.
         expected: Box<str>,
-        /// The value.
         value: Box<str>,
     },
     /// A row refers to a row that is not there.
@@ -239,15 +198,12 @@ pub enum TableError {
         "a row of table {table:?} violates foreign key constraint {foreign_key:?}: table {referenced:?} has no row {key}"
     )]
     NoSuchReference {
-        /// The table.
         table: String,
-        /// The foreign key.
         foreign_key: Box<str>,
-        /// The table that it refers to.
         referenced: String,
         /// The values, as a text.
         key: Box<str>,
-        /// The values.
+        /// The key's values, in the order of its columns.
         values: Box<[Value]>,
     },
     /// Rows refer to a row that would go, or get another key.
@@ -257,13 +213,12 @@ pub enum TableError {
     Referenced {
         /// The table whose rows refer.
         table: String,
-        /// The foreign key.
         foreign_key: Box<str>,
         /// The table that they refer to.
         referenced: String,
         /// The values, as a text.
         key: Box<str>,
-        /// The values.
+        /// The key's values, in the order of its columns.
         values: Box<[Value]>,
     },
     /// A value does not fit its column, or there is no such column.
@@ -283,7 +238,6 @@ pub enum TableError {
     OpenTransactionsFull {
         /// Bytes that they keep.
         bytes: usize,
-        /// The limit.
         limit: usize,
     },
     /// An open transaction that is of another database, or of an earlier opening of this one, was to be committed.
@@ -308,13 +262,10 @@ pub enum TableError {
     /// The pages of a table do not hold sound records.
     #[error("table {table:?} is damaged at page {page}, offset {offset}: {reason}")]
     DamagedTable {
-        /// The table.
         table: String,
-        /// The page.
         page: u64,
         /// The offset in the page.
         offset: usize,
-        /// The reason.
         reason: &'static str,
     },
 }

@@ -26,7 +26,7 @@ pub trait StoredField: Sized {
     /// The type of such a value in a key, as verbs take it: a number, or a text as `&str`.
     type Key<'k>: KeyValues + Copy;
 
-    /// The value.
+    /// The field as a value of its column's type, borrowed where it has a length.
     fn to_value(&self) -> ValueRef<'_>;
 
     /// Converts a value of such a column; `None` if it is not of this type.

@@ -80,7 +80,7 @@ struct Integers {
 /// A key, or the beginning of keys, that is looked for.
 #[derive(Clone, Debug, Default)]
 pub struct SearchKey {
-    /// Its bytes.
+    /// In the order of the index, as a comparison of bytes.
     pub bytes: KeyBytes,
     /// Columns that are null.
     pub has_null: bool,
@@ -523,7 +523,6 @@ fn push_beginning(value: &[u8], key: &mut KeyBytes) {
     }
 }
 
-/// The shape of the page that a row is in.
 #[cold]
 fn shape_at<P: PageRead + ?Sized>(pages: &P, row: Address) -> Result<u8, TableError>
 where

@@ -22,9 +22,9 @@ const _: () = assert!(RECORD_BYTES_MAX == PAGE_SIZE - 8 - TABLE_WORD_BYTES);
 pub struct PageLayout {
     /// Bytes from one record to the next.
     pub stride: usize,
-    /// Records in a page.
+    /// As many as the page has room for, with a bit for each in the bitmap.
     pub records: usize,
-    /// The offset of the bitmap.
+    /// In bytes from the page's begin; the records are before it.
     pub bitmap_offset: usize,
 }
 

@@ -38,9 +38,9 @@ pub trait Plain: Resident {
 /// The layout of a record of plain data in its row.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainLayout {
-    /// Its bytes.
+    /// The size of the struct, a multiple of 8.
     pub bytes: usize,
-    /// The offset of its key.
+    /// In bytes from the record's begin.
     pub key_offset: usize,
     /// Bytes of its key.
     pub key_bytes: usize,
@@ -242,7 +242,7 @@ macro_rules! field {
     };
 }
 
-/// A field of a record.
+/// The place of one field in a record, with the types of both. `field!` makes it.
 pub struct Field<R, T> {
     offset: usize,
     of: PhantomData<fn(R) -> T>,

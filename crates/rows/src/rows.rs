@@ -41,7 +41,7 @@ impl<S: ReadRows> Rows<S> {
         }
     }
 
-    /// The schema of the rows.
+    /// As the transaction or the snapshot sees it.
     pub fn schema(&self) -> &Arc<Schema> {
         let schema = self.store.row_schema(self.number);
         schema.expect("it was found")
@@ -96,7 +96,7 @@ impl<S: ReadRows> Rows<S> {
 }
 
 impl<S: CountedRows> Rows<S> {
-    /// The number of rows.
+    /// Known without reading the rows.
     pub fn count(&self) -> u64 {
         let count = self.store.count_rows(self.number);
         count.expect("it was found")
@@ -303,7 +303,6 @@ impl<S: WriteRows> Rows<S> {
     }
 }
 
-/// The error of an unknown table.
 #[inline]
 fn unknown_table(table: &str) -> Error {
     let table = table.to_string();

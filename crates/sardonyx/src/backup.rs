@@ -30,17 +30,16 @@ const IN_A_TURN: u64 = 64;
 pub struct Backup {
     /// Pages that hold anything.
     pub pages: u64,
-    /// Rows of journals.
+    /// Counted over all journals, in the log and in archives.
     pub journal_rows: u64,
 }
 
-/// The source of a backup.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Source<'a, P: ?Sized> {
     /// The pages of one commit.
     pub pages: &'a P,
-    /// Their number.
+    /// The number of those pages.
     pub count: u64,
     /// The rows up to that commit.
     pub journals: Option<JournalReader>,

@@ -310,7 +310,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// The kind of change.
+    /// Insertion, update or deletion.
     #[inline]
     pub fn kind(&self) -> ChangeKind {
         self.kept.kind
@@ -328,7 +328,7 @@ impl Change {
         self.described.number
     }
 
-    /// Its position.
+    /// To continue behind this change later, also after a restart.
     #[inline]
     pub fn position(&self) -> JournalPosition {
         self.kept.position

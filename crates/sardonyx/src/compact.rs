@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct Compaction {
     /// Rows of all tables, the engine's own included.
     pub rows: u64,
-    /// Pages before.
+    /// Of the database, when the compaction began.
     pub pages_before: u64,
     /// Pages after.
     pub pages: u64,
@@ -31,7 +31,6 @@ pub struct Compaction {
     pub changed: bool,
 }
 
-/// Compacting.
 impl Options {
     /// Compacts the database in this directory, which must not be open. Then its tables take as many pages, in memory and
     /// in the files, as a fresh database of the same rows. It gives back the room of deleted rows, dropped and emptied

@@ -97,7 +97,7 @@ pub use sardonyx_storage::remote_log::shell::Patience;
 /// So often a register whose text is damaged is read again.
 const DOUBTS_MAX: u32 = 3;
 
-/// The options of a host.
+/// One host's part in a database that several hosts serve in turn.
 #[derive(Clone, Debug)]
 pub struct HostOptions {
     /// Its name, another one for each host: 1 to 200 letters, digits, `.`, `_` and `-`.
@@ -108,7 +108,7 @@ pub struct HostOptions {
 }
 
 impl HostOptions {
-    /// Options with this name.
+    /// The name is unique among the hosts of a database; other options have their defaults.
     pub fn new(name: impl Into<String>) -> Self {
         HostOptions {
             name: name.into(),

@@ -108,7 +108,7 @@ impl<P: Procedure> Job for Batch<P> {
                 Ok(Err(error)) => error,
                 Err(panic) => ProcedureError::Panicked(message_of(panic)),
             };
-            // Only a batch with a refused request pays for the list.
+            // The list exists only in batches with a refused request.
             refused.resize_with(arguments.len(), || None);
             refused[next - 1] = Some(error);
         }
@@ -205,7 +205,7 @@ where
 }
 
 impl<T, E> Ended<T, E> {
-    /// The client's view: an abort is the closure's own result, a panic is the engine's error.
+    /// The outcome as a client receives it: an abort is the closure's own result, a panic the engine's error.
     pub fn into_outcome(self) -> Result<Result<T, E>, SerialError> {
         match self {
             Ended::Committed(value) => Ok(Ok(value)),

@@ -1,15 +1,15 @@
 //! The live pages, frozen for the checkpoints, if these are made from snapshots.
 //!
-//! Invariant: pages are frozen between transactions, together with the end of a commit group. So they have what is in the
-//! log before the place behind that group, and nothing else.
+//! Invariant: pages are frozen between transactions, at the end of a commit group. So they have the changes of the log up
+//! to the end of that group, and no others.
 
 use crate::kernel::Shared;
 use sardonyx_storage::checkpoint::{CheckpointError, FreezesPages, Freezing, FrozenPages};
 use sardonyx_storage::log::{LogError, LogPosition};
 use std::time::Duration;
 
-/// The time for which the checkpoints wait for the stage at once. Then they look at the log's groups, whose buffers the
-/// thread that has the stage may wait for.
+/// The longest wait of a checkpointer for the pen before it consumes groups of the log again. The holder of the pen may
+/// itself wait for the buffers of those groups, so a wait without end could be a deadlock.
 const PATIENCE: Duration = Duration::from_millis(1);
 
 impl FreezesPages for Shared {

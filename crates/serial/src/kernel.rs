@@ -48,12 +48,12 @@ pub enum Durability {
     Deferred,
 }
 
-/// The way in which a transaction's thread releases the stage.
+/// The way in which a transaction's thread releases the pen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Release {
-    /// It has the group written, and waits until that is durable.
+    /// The thread has the group written, and waits until that is durable.
     Force,
-    /// Another one waits: the group is written as soon as the disk is free.
+    /// Another thread waits for the group: it is written as soon as the disk is free.
     HandOn,
     /// No thread waits: the group may be written later.
     PutOff,
@@ -74,8 +74,8 @@ pub struct Kernel {
     pub(crate) shared: Arc<Shared>,
     engine: EngineView,
     lanes: Lanes,
-    /// Until it is closed. Held while it is being closed, and while a checkpoint is waited for, whose
-    /// threads have to be there.
+    /// `None` once the kernel is closed. Locked while it is being closed, and while a call waits for a checkpoint, which
+    /// needs the threads.
     open: Mutex<Option<Open>>,
 }
 
@@ -110,7 +110,7 @@ impl Shared {
         self.pen.log()
     }
 
-    /// Executes what comes until the queue is closed: the execution stage's thread.
+    /// The body of the execution stage's thread: executes all jobs until the queue is closed.
     fn run_execution(&self, queue: &Queue<Submitted>, output: &[Arc<Queue<Executed>>]) {
         let _refused = queue.refused_afterwards();
         let mut batch = VecDeque::new();
@@ -122,12 +122,12 @@ impl Shared {
                     self.execution_time.add_since(started);
                     Ok::<_, SerialError>(group)
                 });
-                // It has died; or a transaction forked, and this is the child's copy of the thread.
+                // The stage has died; or a transaction forked, and this is the child's copy of the thread.
                 let Some(Ok(group)) = executed else {
                     return;
                 };
-                // The output queues are closed only after this thread has ended, unless their own have
-                // died; then the batch answers that.
+                // The output queues are closed after this thread has ended, or when their own threads have died. In
+                // that case dropping the job answers its ticket.
                 drop(output[lane % output.len()].push(Executed { job, group }));
             }
         }
@@ -142,7 +142,7 @@ impl Shared {
         self.execute_then(held, job, || {})
     }
 
-    /// The same; `ended` is called before others have the stage.
+    /// As [`Shared::execute`]; `ended` is called before another thread gets the pen.
     #[inline]
     fn execute_then<J: Job + ?Sized>(
         &self,
@@ -229,10 +229,10 @@ impl Kernel {
     /// Runs a closure as a transaction on the calling thread, in its turn.
     ///
     /// # Errors
-    /// The closure's own, after undoing what it did; or the engine's, converted.
+    /// The closure's own error, when its changes are undone; or the engine's, converted.
     ///
     /// # Panics
-    /// With the closure's panic, after undoing what it did.
+    /// With the closure's panic, when its changes are undone.
     pub fn run<T, E: From<SerialError>>(
         &self,
         durability: Durability,
@@ -241,7 +241,7 @@ impl Kernel {
         Self::run_held(self.take()?, Release::of(durability), body).map(|(value, _)| value)
     }
 
-    /// Runs a closure as a transaction in this turn. Returns what it returned, and the group in which the transaction is.
+    /// Runs a closure as a transaction in this turn. Returns the closure's value, and the transaction's group.
     pub(crate) fn run_held<T, E: From<SerialError>>(
         mut held: Held<'_, TableSpace>,
         release: Release,
@@ -284,12 +284,12 @@ impl Kernel {
     pub fn try_read<T>(&self, body: impl FnOnce(&TableSpace) -> T) -> Result<T, SerialError> {
         let held = self.take()?;
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&held)));
-        // A child that the closure made has read what its parent had.
+        // In a child that the closure forked, the pen is the parent's: not an error, since nothing was changed.
         drop(held.still_ours());
         Ok(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// A snapshot of all tables, with what is committed now. It may not be durable yet.
+    /// A snapshot of all tables, as they are committed now. It may not be durable yet.
     ///
     /// # Errors
     /// [`SerialError::Nested`] if called by code that the database itself runs; [`SerialError::Forked`];
@@ -302,11 +302,11 @@ impl Kernel {
         Ok(snapshot?)
     }
 
-    /// A snapshot with which a group ends: what is in it is in this group or before, and durable on return,
-    /// and nothing else is.
+    /// A snapshot at the end of a commit group, and the group's number. The snapshot has the changes of this group and
+    /// all before it, and no others; they are durable on return.
     ///
     /// # Errors
-    /// As [`Kernel::snapshot`]; what poisoned the log.
+    /// As [`Kernel::snapshot`]; the error that poisoned the log.
     #[inline]
     pub fn snapshot_at_group(&self) -> Result<(Arc<SpaceSnapshot>, u64), SerialError> {
         let mut held = self.take()?;
@@ -316,11 +316,11 @@ impl Kernel {
         Ok((snapshot?, group))
     }
 
-    /// Submits a closure as a transaction; the ticket tells when it is durable.
+    /// Submits a closure as a transaction. The ticket is complete when the transaction is durable.
     ///
     /// # Errors
-    /// When waited for: [`SerialError::Panicked`] if it panicked; the closure's own error is the
-    /// inner one. Either way it was undone.
+    /// From the ticket: [`SerialError::Panicked`] if the closure panicked; the closure's own error is the inner one. In
+    /// both cases the transaction was undone.
     pub fn submit<T, E>(
         &self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
@@ -464,13 +464,14 @@ impl Kernel {
         Ticket::refused(error, self.shared.log())
     }
 
-    /// A job that is refused because the stage has ended answers that when it is dropped.
+    /// Puts a job into its lane's input queue. If the input stage has ended, the queue returns the job, and dropping it
+    /// answers its ticket.
     pub(crate) fn enqueue(&self, job: Box<dyn Job>, lane: usize) {
         let input = &self.lanes.input[lane % self.lanes.input.len()];
         drop(input.push(Submitted { job, lane }));
     }
 
-    /// Registers a procedure.
+    /// Makes the handle by which batches of the procedure are submitted.
     pub fn register<P: Procedure>(&self, procedure: P) -> Registered<P> {
         Registered(Arc::new(procedure))
     }
@@ -494,12 +495,12 @@ impl Kernel {
         Ok(pen.checkpoint().take(pen.log().durable())?)
     }
 
-    /// The storage below.
+    /// Read access to the storage: sizes, statistics, the log's state.
     pub fn engine(&self) -> &EngineView {
         &self.engine
     }
 
-    /// The time that each stage has been busy.
+    /// The busy times since the database was opened.
     #[inline]
     pub fn stage_times(&self) -> StageTimes {
         StageTimes {
@@ -546,12 +547,12 @@ impl Drop for Kernel {
     /// Closes cleanly unless it was closed, as [`Kernel::close`], which returns errors.
     fn drop(&mut self) {
         if self.shared.log().process().is_current() {
-            // It was reported where it was found.
+            // The error was logged, and returned to the calls that met it.
             let _ = self.close();
             return;
         }
-        // The threads are not here, and the locks of what they share with this may be taken for ever.
-        // It is memory only, and goes with the child.
+        // The child has no copy of the threads, and a thread may have held a lock of the shared state at the fork. So
+        // the child leaves the memory to its end.
         std::mem::forget(self.shared.clone());
         let open = self.open.try_lock();
         if let Some(Open { threads, .. }) = open.and_then(|mut open| open.take()) {

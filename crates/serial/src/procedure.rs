@@ -50,7 +50,7 @@ pub trait Procedure: Send + Sync + 'static {
 pub struct Registered<P>(pub(crate) Arc<P>);
 
 impl<P: Procedure> Registered<P> {
-    /// The procedure.
+    /// The value that was registered, such as for the handles of tables in it.
     pub fn procedure(&self) -> &P {
         &self.0
     }

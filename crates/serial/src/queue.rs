@@ -1,5 +1,5 @@
 //! The queue between two stages. The taking stage takes *all* waiting items, so that a batch shares the
-//! cost of the hand-over. Bounded: who would overfill it waits (I10).
+//! cost of the hand-over. A stage that would exceed the bound waits (I10).
 //!
 //! Source: TPK paper, section 2, "Transaction Input and Output".
 
@@ -43,8 +43,8 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Adds an item; waits while the queue is full. Gives it back if the queue is closed, or another
-    /// process', whose stages are not here.
+    /// Adds an item; waits while the queue is full. Returns the item if the queue is closed, or in a forked child, which
+    /// has no stages.
     pub fn push(&self, item: T) -> Result<(), T> {
         if !self.process.is_current() {
             return Err(item);

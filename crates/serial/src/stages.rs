@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub struct StageTime(AtomicU64);
 
 impl StageTime {
-    /// Adds the time since `started`.
+    /// Called when a batch is done, with the moment at which the stage took it.
     pub fn add_since(&self, started: Instant) {
         self.0
             .fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);

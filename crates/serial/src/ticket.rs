@@ -37,7 +37,7 @@ struct State<T> {
     waker: Option<Waker>,
 }
 
-/// A ticket that is to be answered, and the answer that is owed.
+/// A ticket for the client, and its other half for the job that answers it.
 pub(crate) fn owed<T>(log: &Arc<LogWriter>) -> (Ticket<T>, Answer<T>) {
     let state = State {
         outcome: None,

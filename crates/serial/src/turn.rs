@@ -1,10 +1,10 @@
-//! A turn: the serial stage in the hand of one thread, before it says what it does with it.
+//! A turn: the serial stage, held by one thread that has not yet decided what to run.
 //!
-//! [`Kernel::run`] and [`Kernel::submit`] take their closure along while they wait for the stage. A server must be able
-//! to do something else instead, with its closure, when the wait is interrupted; so it takes the turn first.
+//! [`Kernel::run`] and [`Kernel::submit`] own their closure while they wait for the stage. If a server's wait is
+//! interrupted, the server needs its closure back, to do something else with it. So it takes the turn first.
 //!
-//! All transactions run one at a time, so a long one makes the others wait for their turn. It must not make them wait for
-//! more: [`Turn::set_out`] has what was executed before it written, and gives a snapshot in which reads go on.
+//! Transactions run one at a time, so others wait for their turn while a long one runs. They must not wait for the disk
+//! or for reads as well: [`Turn::set_out`] has earlier transactions written, and returns a snapshot for reads.
 
 use crate::batch::Single;
 use crate::error::SerialError;
@@ -29,7 +29,7 @@ pub struct Turn<'k> {
 pub type Committed = (Arc<SpaceSnapshot>, u64);
 
 impl Kernel {
-    /// Waits for a turn.
+    /// Takes the pen, and waits for it if another thread has it.
     ///
     /// # Errors
     /// [`SerialError::Nested`], [`SerialError::Forked`], [`SerialError::Closed`]. If the wait was interrupted

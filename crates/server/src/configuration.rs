@@ -47,7 +47,7 @@ pub enum ConfigurationError {
     /// The file cannot be read.
     #[error("{} cannot be read: {source}", file.display())]
     Read {
-        /// The file.
+        /// As given by `--config` or `SARDONYX_CONFIG`.
         file: PathBuf,
         /// The system's error.
         source: std::io::Error,
@@ -55,13 +55,13 @@ pub enum ConfigurationError {
     /// The file is too long.
     #[error("{} has more than {CONFIGURATION_BYTES_MAX} bytes: it is not a configuration", file.display())]
     TooLong {
-        /// The file.
+        /// As given by `--config` or `SARDONYX_CONFIG`.
         file: PathBuf,
     },
     /// The text is not TOML, or has unknown keys.
     #[error("{}: {reason}", file.display())]
     Parse {
-        /// The file.
+        /// As given by `--config` or `SARDONYX_CONFIG`.
         file: PathBuf,
         /// The fault, with its line.
         reason: String,
@@ -69,7 +69,7 @@ pub enum ConfigurationError {
     /// A value is not valid.
     #[error("{}: {name}: {source}", file.display())]
     Value {
-        /// The file.
+        /// As given by `--config` or `SARDONYX_CONFIG`.
         file: PathBuf,
         /// The value's name.
         name: String,
@@ -79,9 +79,9 @@ pub enum ConfigurationError {
     /// The password of a user is not a verifier.
     #[error("{}: the password of the user {user:?}: {source}; make one with `sardonyx password`", file.display())]
     Password {
-        /// The file.
+        /// As given by `--config` or `SARDONYX_CONFIG`.
         file: PathBuf,
-        /// The user.
+        /// The key of its section under `users`.
         user: String,
         /// The fault of the verifier.
         source: ScramError,

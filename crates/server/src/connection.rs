@@ -144,7 +144,6 @@ impl Connection {
         self.client
     }
 
-    /// Returns true if the connection is encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }

@@ -17,7 +17,7 @@ pub enum ServerError {
          the configuration"
     )]
     Listen {
-        /// The endpoint.
+        /// The address, or the path of a Unix socket.
         endpoint: Endpoint,
         /// The system's error.
         source: io::Error,
@@ -25,7 +25,7 @@ pub enum ServerError {
     /// A certificate or key cannot be used.
     #[error("{}: {reason}", file.display())]
     Tls {
-        /// Which file.
+        /// The certificate, or the key.
         file: PathBuf,
         /// The fault of the file.
         reason: String,
@@ -43,7 +43,7 @@ pub enum ServerError {
     OfNodes {
         /// The protocol's clients.
         what: &'static str,
-        /// The option.
+        /// The protocol's option of the command line, without dashes.
         option: &'static str,
     },
     /// The system starts no threads.

@@ -19,7 +19,6 @@ const ASIDE_MAX: usize = 64;
 /// The time between two checks of a waiting flight for an interrupt.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// The gate.
 #[derive(Debug)]
 pub struct Gate(Semaphore);
 

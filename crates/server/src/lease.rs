@@ -51,7 +51,7 @@ impl Lease {
         self.of.who_serves.as_ref().map(|says| says())
     }
 
-    /// The host that has it.
+    /// `None` if the server is not one of several hosts.
     pub fn host(&self) -> Option<&SeesHost> {
         self.of.host.as_ref()
     }

@@ -8,19 +8,19 @@ use crate::slow_statements::{SlowStatement, SlowStatements};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A protocol.
+/// The label of metrics, by which clients are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protocol {
     /// PostgreSQL's.
     Postgres,
-    /// Redis'.
+    /// RESP2 and RESP3.
     Redis,
-    /// HTTP.
+    /// The page, the metrics and the probes.
     Http,
 }
 
 impl Protocol {
-    /// All protocols.
+    /// In the order of the page and of the metrics.
     pub const ALL: [Protocol; 3] = [Protocol::Postgres, Protocol::Redis, Protocol::Http];
 
     /// The protocol's name in metrics.

@@ -27,7 +27,7 @@ pub struct Options {
     pub tls: Option<TlsFiles>,
     /// The users who may connect. Without any, every client of this host may.
     pub users: BTreeMap<String, User>,
-    /// The limits.
+    /// Bounds on connections, times and memory.
     pub limits: Limits,
     /// The destination of spans, for the program that starts the server: the server sends none itself.
     pub otlp: Otlp,
@@ -49,16 +49,16 @@ pub struct Otlp {
 pub struct TlsFiles {
     /// The certificate, and those between it and the CA.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The file of the certificate's private key.
     pub key: PathBuf,
 }
 
-/// A user.
+/// A name that clients authenticate as, with a verifier and rights.
 #[derive(Clone, Debug)]
 pub struct User {
     /// The verifier of the password.
     pub verifier: Verifier,
-    /// The right on tables.
+    /// For tables that are not named as exceptions.
     pub tables: Right,
     /// The rights on single tables by name, which override `tables`.
     pub table: BTreeMap<String, Right>,
@@ -88,12 +88,12 @@ impl User {
     }
 }
 
-/// A right of a user.
+/// Each right includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Right {
     /// Nothing.
     None,
-    /// Read.
+    /// Queries, and commands that only read.
     Read,
     /// Read and change rows.
     Write,
@@ -165,7 +165,7 @@ impl User {
 /// An endpoint of a server.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Endpoint {
-    /// A TCP address.
+    /// An IP address and a port; names of hosts are not resolved.
     Tcp(SocketAddr),
     /// A socket in the file system.
     Unix(PathBuf),
@@ -200,7 +200,7 @@ pub enum OptionsError {
     /// A text that is not an endpoint.
     #[error("{text:?} is not an address: write HOST:PORT with an IP address, or unix:PATH")]
     Endpoint {
-        /// The given text.
+        /// As the option or the file has it.
         text: String,
     },
     /// Other hosts could connect without a password.
@@ -208,7 +208,7 @@ pub enum OptionsError {
         "{endpoint} can be reached from other hosts, and no users are configured: configure some, or listen at 127.0.0.1"
     )]
     Unprotected {
-        /// The endpoint.
+        /// As the option or the file has it.
         endpoint: Endpoint,
     },
     /// Redis and HTTP clients send their password in plain text.
@@ -216,7 +216,7 @@ pub enum OptionsError {
         "{endpoint} can be reached from other hosts, where passwords would be sent unencrypted: configure TLS"
     )]
     Unencrypted {
-        /// The endpoint.
+        /// As the option or the file has it.
         endpoint: Endpoint,
     },
     /// No endpoint is given.
@@ -225,19 +225,19 @@ pub enum OptionsError {
     /// A share that is not between 0 and 1.
     #[error("{sample} is not a share: write a number from 0 to 1")]
     Sample {
-        /// The given number.
+        /// As the option or the file has it.
         sample: f64,
     },
     /// A size that cannot be read.
     #[error("{text:?} is not a size: write bytes, or a number with KiB, MiB or GiB, in quotes")]
     Size {
-        /// The given text.
+        /// As the option or the file has it.
         text: String,
     },
     /// A right that is unknown.
     #[error("{text:?} is not a right: write none, read, write or own")]
     Right {
-        /// The given text.
+        /// As the option or the file has it.
         text: String,
     },
 }

@@ -42,7 +42,6 @@ impl Passwords {
             .clone()
     }
 
-    /// Replaces the users.
     pub fn replace(&self, users: Users) {
         *self.users.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(users);
     }

@@ -57,14 +57,12 @@ pub struct Server {
 /// Statements have half of the shutdown time to end by themselves. Of the rest, they have half to end after an
 /// interrupt.
 const FIRST_OF: u32 = 2;
-/// The number of processors.
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The state that all connections share.
 pub struct Shared {
-    /// The database.
     pub database: Arc<Database>,
     /// The options of the start. Users, certificate and limit of slow statements may have changed since.
     pub options: Options,

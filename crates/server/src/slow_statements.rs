@@ -25,7 +25,7 @@ pub struct SlowStatements {
     total: AtomicU64,
 }
 
-/// A statement that was slow.
+/// A line of the list on the page, and of the log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SlowStatement {
     /// Its text, cut at [`TEXT_BYTES_MAX`].

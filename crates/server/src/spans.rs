@@ -49,7 +49,6 @@ macro_rules! flight {
     };
 }
 
-/// The span of a connection.
 pub(crate) fn connection(protocol: Protocol, stream: &Stream) -> Span {
     if !is_on() {
         return Span::none();

@@ -43,7 +43,7 @@ pub struct Measurement {
 /// Response times in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Response {
-    /// Mean.
+    /// Over all transactions that ended while measuring.
     pub mean: f64,
     /// Median.
     pub p50: f64,
@@ -85,7 +85,7 @@ pub struct Composition {
 pub struct Station {
     /// `cpu`, `gem`, `log disks`, `disks of account`, …
     pub name: String,
-    /// The number of servers.
+    /// Over all nodes.
     pub servers: u32,
     /// Mean utilisation, from 0 to 1.
     pub utilisation: f64,
@@ -109,7 +109,7 @@ pub struct Station {
 /// The events of a partition's pages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PartitionFigures {
-    /// Its name.
+    /// As the parameters have it.
     pub name: String,
     /// Page accesses per transaction; several accesses of one transaction to one page, one after
     /// the other, count once.
@@ -152,9 +152,9 @@ pub struct LockFigures {
     pub deadlocks: f64,
     /// Authorisations to grant read locks that were revoked.
     pub revocations: f64,
-    /// Short messages.
+    /// Requests, grants and releases without a page.
     pub short_messages: f64,
-    /// Long messages.
+    /// Messages with a page.
     pub long_messages: f64,
     /// Requests to another node for a page (GEM locking, NOFORCE).
     pub page_requests: f64,
@@ -195,7 +195,7 @@ pub struct Row {
     pub name: String,
     /// Its unit; empty for a plain number.
     pub unit: &'static str,
-    /// Its value.
+    /// In the row's unit.
     pub value: f64,
 }
 

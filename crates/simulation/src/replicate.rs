@@ -36,9 +36,9 @@ pub struct Plan {
 /// The progress of a plan, after another replication has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Points in all.
+    /// Of the whole plan, finished or not.
     pub points: usize,
-    /// Points that are done.
+    /// Those whose interval is narrow enough, or that have the most replications.
     pub points_done: usize,
     /// Replications that have finished.
     pub replications: u64,

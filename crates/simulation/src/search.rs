@@ -355,7 +355,6 @@ pub fn cpu_utilisation(outcome: &Outcome) -> Estimate {
     outcome.estimate(|replication| utilisation_of(&outcome.parameters, replication))
 }
 
-/// The utilisation of one replication.
 fn utilisation_of(parameters: &Parameters, replication: &Measurement) -> f64 {
     let offered = f64::from(parameters.nodes) * parameters.arrival.rate_per_node;
     let mut servers = replication.servers.iter();

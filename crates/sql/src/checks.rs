@@ -39,11 +39,13 @@ fn failure(error: &SqlError) -> CheckFailure {
     CheckFailure {
         code: error.code,
         reason: error.message.clone(),
+        interrupted: error.interruption(),
     }
 }
 
 thread_local! {
-    /// The context of conditions on this thread. It keeps the compiled regular expressions.
+    /// The context of conditions on this thread. It keeps the compiled regular expressions. It has no database, so the
+    /// interrupt of the thread ends an evaluation ([`StatementContext::check_interrupted`]).
     static CONTEXT: StatementContext = StatementContext {
         database: None,
         catalogue: &CATALOGUE,
@@ -57,9 +59,9 @@ thread_local! {
         patterns: Default::default(),
         interrupt: Arc::default(),
         looked_at: Cell::new(0),
-            inbox: None,
-            listed: None,
-            waits: None,
+        inbox: None,
+        listed: None,
+        waits: None,
     };
 }
 
@@ -94,8 +96,7 @@ impl RowCheck for RowCondition {
 
 impl RowExpression for ColumnValue {
     fn value(&self, values: &[ValueRef<'_>]) -> Result<Value, CheckFailure> {
-        let computed =
-            CONTEXT.with(|context| self.of_row(&Given(values), &Environment::new(&[], context)));
+        let computed = in_context(|with| self.of_row(&Given(values), with));
         computed.map_err(|error| failure(&error))
     }
 }
@@ -105,14 +106,22 @@ impl RowExpression for ColumnValue {
 /// # Errors
 /// A value that cannot be computed.
 pub(crate) fn value_of_row(expr: &Expr, row: &[Value]) -> Result<Value, SqlError> {
+    in_context(|with| Ok(expr.evaluate(&Values(row), with)?.into_value()))
+}
+
+/// Evaluates something on a row in the context of this thread. One row may take long, so each evaluation looks whether
+/// the statement is to end.
+fn in_context<T>(
+    evaluate: impl FnOnce(&Environment<'_>) -> Result<T, SqlError>,
+) -> Result<T, SqlError> {
     CONTEXT.with(|context| {
-        let with = Environment::new(&[], context);
-        Ok(expr.evaluate(&Values(row), &with)?.into_value())
+        context.check_interrupted()?;
+        evaluate(&Environment::new(&[], context))
     })
 }
 
 fn truth(expr: &Expr, values: &[ValueRef<'_>]) -> Result<Option<bool>, SqlError> {
-    CONTEXT.with(|context| expr.truth(&Given(values), &Environment::new(&[], context)))
+    in_context(|with| expr.truth(&Given(values), with))
 }
 
 /// A condition of a search for rows: an expression of SQL on the columns of a schema.

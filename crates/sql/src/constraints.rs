@@ -9,60 +9,87 @@
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::parse::SetConstraints;
+use crate::path::{beside, kept, unknown_schema};
 use crate::relation::{ReferenceNotes, Relation};
+use crate::schemas::has_schema;
+use crate::search_path::SearchPath;
 use crate::settings::ConstraintModes;
 use crate::source::Source;
 use crate::violations::explained;
 use crate::write_target::WriteTarget;
 use sardonyx::low_level::{Due, HeldReference};
 use sardonyx::schema::OnDelete;
+use std::sync::Arc;
 
 /// Runs `SET CONSTRAINTS`: checks the constraints that are immediate from now on.
 ///
 /// # Errors
-/// `42704` if there is no such constraint, `42809` if one is not deferrable, `23503` or `23505` if one does not hold.
+/// `42704` if there is no such constraint, `3F000` no such schema, `42809` if one is to be deferred and is not deferrable,
+/// `23503` or `23505` if one does not hold.
 pub(crate) fn set_constraints(
     tx: &mut dyn WriteTarget,
     command: &SetConstraints,
     with: &Environment<'_>,
 ) -> Result<(), SqlError> {
-    for name in command.names.iter().flatten() {
-        check_deferrable(&*tx, name)?;
-    }
+    let path = Arc::clone(with.context.settings.borrow().path());
+    let names = match &command.names {
+        None => None,
+        Some(names) => {
+            let names = names.iter();
+            let found = names.map(|name| found(&*tx, name, &path, command.is_deferred));
+            Some(found.collect::<Result<_, _>>()?)
+        }
+    };
     let modes = {
         let mut settings = with.context.settings.borrow_mut();
-        settings.set_constraints(command);
+        settings.set_constraints(names, command.is_deferred);
         settings.constraints().clone()
     };
     check(tx, &modes)
 }
 
-/// Checks that a constraint of a name exists and can be deferred.
-fn check_deferrable(source: &dyn Source, name: &str) -> Result<(), SqlError> {
-    let mut is_there = false;
-    for number in 0..source.definitions().len() as u16 {
-        let Ok(relation) = Relation::numbered(source, number) else {
-            continue;
-        };
-        let mut keys = relation.schema.foreign_keys.iter();
-        let mut indexes = relation.schema.indexes.iter();
-        let is_reference = keys.any(|key| key.name == name);
-        let is_key = indexes.any(|index| index.deferrable && index.name == name);
-        if (is_reference || is_key) && relation.reference_notes(name).deferrable {
-            return Ok(());
+/// The name, with its schema, of a constraint: that of the first schema of the path that has one, if none is named.
+fn found(
+    source: &dyn Source,
+    (schema, name): &(Option<String>, String),
+    path: &SearchPath,
+    is_deferred: bool,
+) -> Result<String, SqlError> {
+    let schemas = match schema {
+        Some(schema) if has_schema(source, schema)? => vec![schema.clone()],
+        Some(schema) => return Err(unknown_schema(schema)),
+        None => path.all(source, true)?,
+    };
+    for schema in &schemas {
+        let (mut is_there, mut is_deferrable) = (false, false);
+        for number in 0..source.definitions().len() as u16 {
+            let Ok(relation) = Relation::numbered(source, number) else {
+                continue;
+            };
+            if relation.schema_name() != schema {
+                continue;
+            }
+            let mut keys = relation.schema.foreign_keys.iter();
+            let mut indexes = relation.schema.indexes.iter();
+            let is_reference = keys.any(|key| key.name == *name);
+            let is_key = indexes.any(|index| index.deferrable && index.name == *name);
+            is_deferrable |= (is_reference || is_key) && relation.reference_notes(name).deferrable;
+            is_there |= relation.has_constraint(name);
         }
-        is_there |= relation.has_constraint(name);
+        if is_deferrable || is_there && !is_deferred {
+            return Ok(kept(schema, name));
+        }
+        if is_there {
+            return Err(SqlError::new(
+                code::WRONG_OBJECT_TYPE,
+                format!("constraint \"{name}\" is not deferrable"),
+            ));
+        }
     }
-    Err(match is_there {
-        true => SqlError::new(
-            code::WRONG_OBJECT_TYPE,
-            format!("constraint \"{name}\" is not deferrable"),
-        ),
-        false => SqlError::new(
-            code::UNKNOWN_OBJECT,
-            format!("constraint \"{name}\" does not exist"),
-        ),
-    })
+    Err(SqlError::new(
+        code::UNKNOWN_OBJECT,
+        format!("constraint \"{name}\" does not exist"),
+    ))
 }
 
 /// Runs a statement on rows: its references are checked at its end.
@@ -113,7 +140,7 @@ fn check_with(
                 let key = keys.find(|key| *key.name == *reference.name);
                 let restricts = key.is_some_and(|key| key.on_delete == OnDelete::Restrict);
                 Due {
-                    now: is_due(&reference.name, &notes),
+                    now: is_due(&beside(&relation.name, &reference.name), &notes),
                     strict_delete: restricts && notes.delete_restricts,
                     strict_update: notes.update_restricts,
                 }

@@ -88,6 +88,7 @@ impl ComputeDefaults for Computing {
             let failure = DefaultFailure {
                 code: error.code,
                 reason: error.message.clone(),
+                interrupted: error.interruption(),
             };
             (at, failure)
         };
@@ -114,6 +115,9 @@ impl ComputeDefaults for Computing {
             waits: None,
         };
         let with = Environment::new(&[], &context);
+        context
+            .check_interrupted()
+            .map_err(|error| failed(0, error))?;
         let mut values = Vec::with_capacity(declared.len());
         for (at, declared) in declared.iter().enumerate() {
             let value = self.value(declared, &with);

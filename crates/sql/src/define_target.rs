@@ -103,6 +103,12 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// An error of the engine.
     fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error>;
 
+    /// Has the rows of a table found by a number, which a new column has, and the columns of its primary key by a unique index.
+    ///
+    /// # Errors
+    /// An error of the engine.
+    fn number_rows(&mut self, number: u16, column: &str, index: &str) -> Result<(), Error>;
+
     /// Gives a table an index.
     ///
     /// # Errors
@@ -191,6 +197,14 @@ pub(crate) trait DefineTarget: WriteTarget {
         Ok(())
     }
 
+    /// Checks that a table's primary key can become an index.
+    ///
+    /// # Errors
+    /// `0A000` if it cannot.
+    fn check_numbered_rows(&self) -> Result<(), SqlError> {
+        Ok(())
+    }
+
     /// Notes that objects of SQL beside the tables have changed, too.
     ///
     /// # Errors
@@ -271,6 +285,10 @@ macro_rules! defines {
 
         fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error> {
             DefineRows::allow_nulls(self, table, name)
+        }
+
+        fn number_rows(&mut self, number: u16, column: &str, index: &str) -> Result<(), Error> {
+            DefineRows::number_rows(self, number, column, index)
         }
 
         fn create_index(&mut self, number: u16, definition: IndexDefinition) -> Result<(), Error> {

@@ -137,6 +137,8 @@ struct Raised {
     fields: ErrorFields,
     /// The constraint whose detail [`crate::violations`] adds later.
     violation: Option<Violation>,
+    /// The interruption that ended the statement.
+    interrupted: Option<Reason>,
 }
 
 /// The fields of a [`SqlError`], as PostgreSQL's protocol has them.
@@ -189,6 +191,7 @@ impl SqlError {
                 ..ErrorFields::default()
             },
             violation: None,
+            interrupted: None,
         }))
     }
 
@@ -234,7 +237,14 @@ impl SqlError {
             ),
             Reason::Elsewhere => (code::INTERNAL, "a wait was ended that nobody repeats"),
         };
-        SqlError::new(code, text)
+        let mut error = SqlError::new(code, text);
+        error.0.interrupted = Some(reason);
+        error
+    }
+
+    /// The interruption that ended the statement, if this is its error.
+    pub(crate) fn interruption(&self) -> Option<Reason> {
+        self.0.interrupted
     }
 
     /// True if the statement was ended from outside: by a request, a timeout, or the end of connection or server.

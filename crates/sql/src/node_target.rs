@@ -4,7 +4,7 @@ use crate::define_target::{DefineTarget, RowValue, defines};
 use crate::error::SqlError;
 use crate::rows::EachRow;
 use crate::source::Source;
-use crate::write_target::{DueOf, WriteTarget};
+use crate::write_target::{DueOf, WriteTarget, delete_before_others};
 use sardonyx::low_level::HeldReference;
 use sardonyx::nodes::{NodeMark, NodeTables};
 use sardonyx::rows::{DefineRows, Marked, RowWriter, Rows};
@@ -12,7 +12,7 @@ use sardonyx::schema::{
     Declared, ForeignKey, GeneratedColumn, IndexDefinition, Schema, Type, Value,
 };
 use sardonyx::{Error, Transaction};
-use sardonyx_rows::constraints::{Objects, check_new_row, objects};
+use sardonyx_rows::constraints::{self, Followers, Objects, check_new_row, objects};
 use sardonyx_storage::page::Address;
 
 fn of_node(mark: Marked) -> Result<NodeMark, Error> {
@@ -40,6 +40,14 @@ impl WriteTarget for NodeTables<'_> {
 
     fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
         Rows::numbered(self, number)?.delete(key)
+    }
+
+    fn delete_before_others(&mut self, number: u16, key: &[Value]) -> Result<Followers, Error> {
+        delete_before_others(self, number, key)
+    }
+
+    fn follow(&mut self, followers: Followers) -> Result<(), Error> {
+        Ok(constraints::follow(self, followers)?)
     }
 
     fn take(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
@@ -110,6 +118,14 @@ impl DefineTarget for NodeTables<'_> {
         Err(SqlError::unsupported(
             "UNIQUE and PRIMARY KEY with DEFERRABLE are not supported on a nodes' database",
         ))
+    }
+
+    /// Nodes keep rows in the tree of their primary key.
+    fn check_numbered_rows(&self) -> Result<(), SqlError> {
+        Err(SqlError::unsupported(
+            "a primary key that was declared with its table cannot be changed or dropped on a nodes' database",
+        )
+        .hint("Create a table with the new key, fill it by INSERT ... SELECT, drop the old one and rename the new one."))
     }
 
     fn defined(&mut self) -> Result<(), Error> {

@@ -7,6 +7,7 @@ pub(crate) mod comment;
 mod conflict;
 mod constraints;
 mod database;
+mod depth;
 mod fetch;
 mod frames;
 mod grouping_sets;
@@ -16,12 +17,14 @@ mod limits;
 mod locks;
 mod matches;
 mod merges;
+mod nested;
 mod procedure;
 mod quantifiers;
 mod sequence_command;
 mod signal;
 mod symmetric;
 mod tables;
+mod tablespaces;
 mod type_command;
 mod words;
 
@@ -54,6 +57,7 @@ use collations::with_collations;
 use comment::{Comment, is_comment, parse_comment};
 use conflict::with_conflict_targets;
 use constraints::{is_set_constraints, parse_set_constraints};
+use depth::check_depth;
 use fetch::{is_fetch, parse_fetch};
 use frames::{with_cast_offsets, with_exclusions};
 use grouping_sets::{with_nested_sets, with_whole_parts};
@@ -63,6 +67,7 @@ pub(crate) use limits::count_with_ties;
 use limits::with_limits;
 use locks::with_locks;
 use merges::with_merges;
+use nested::with_nested_queries;
 use procedure::{is_procedure, parse_procedure};
 use quantifiers::with_quantifiers;
 use sequence_command::{is_sequence_command, parse_sequence_command};
@@ -72,6 +77,7 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError};
 use symmetric::with_symmetric;
+use tablespaces::without_tablespaces;
 use type_command::{is_type_command, parse_type_command};
 
 /// The longest text, in bytes.
@@ -88,8 +94,6 @@ const QUERIES_SHALLOW: usize = 3;
 const LEVELS_SHALLOW: usize = 8;
 /// The bytes of that stack.
 const PARSER_STACK_BYTES: usize = 32 << 20;
-/// The most operators in a chain: a tree of them is as deep.
-const OPERATORS_MAX: usize = 1000;
 
 /// A statement of a text.
 #[derive(Debug)]
@@ -319,6 +323,7 @@ fn plain_tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
 pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     let tokens = plain_tokens(text)?;
     check_depth(text, &tokens)?;
+    let tokens = without_tablespaces(with_nested_queries(tokens))?;
     let tokens = with_arguments(with_symmetric(tokens));
     let tokens = with_nested_sets(with_exclusions(with_cast_offsets(tokens)));
     let tokens = with_plain_matches(with_whole_parts(tokens));
@@ -444,80 +449,6 @@ fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-/// Checks how deep the trees of a text can get: at most the number of operators and words between two commas, on all
-/// levels of parentheses together.
-fn check_depth(text: &str, tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
-    let mut levels = vec![0_usize];
-    let mut sum = 0_usize;
-    for token in tokens {
-        let deepens = match &token.token {
-            Token::Whitespace(_) | Token::EOF | Token::Number(..) | Token::Placeholder(_) => false,
-            Token::SingleQuotedString(_) | Token::Period => false,
-            Token::LParen | Token::LBracket | Token::LBrace => {
-                levels.push(0);
-                false
-            }
-            Token::RParen | Token::RBracket | Token::RBrace => {
-                if levels.len() > 1 {
-                    sum -= levels.pop().unwrap_or(0);
-                }
-                // A chain of subscripts, or of calls.
-                true
-            }
-            Token::Comma | Token::SemiColon => {
-                sum -= std::mem::take(levels.last_mut().unwrap_or(&mut 0));
-                false
-            }
-            Token::Word(word) => word.quote_style.is_none() && is_operator(&word.value),
-            _ => true,
-        };
-        if deepens && let Some(level) = levels.last_mut() {
-            *level += 1;
-            sum += 1;
-        }
-        if sum > OPERATORS_MAX || levels.len() > 4 * NESTING_MAX {
-            let error = SqlError::new(
-                code::TOO_COMPLEX,
-                format!("an expression has at most {OPERATORS_MAX} operators"),
-            )
-            .hint("Write a list with IN, or several statements.");
-            return Err(at_location(text, error, token.span.start));
-        }
-    }
-    Ok(())
-}
-
-/// True for words between or before expressions.
-fn is_operator(word: &str) -> bool {
-    const WORDS: [&str; 24] = [
-        "and",
-        "or",
-        "not",
-        "is",
-        "in",
-        "like",
-        "ilike",
-        "between",
-        "similar",
-        "collate",
-        "union",
-        "except",
-        "intersect",
-        "at",
-        "when",
-        "then",
-        "else",
-        "overlaps",
-        "div",
-        "xor",
-        "regexp",
-        "rlike",
-        "all",
-        "any",
-    ];
-    WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
-}
-
 fn at_location(text: &str, error: SqlError, location: Location) -> SqlError {
     let position = of_location(location).map(|at| crate::position::resolve(text, at));
     error.at(position)
@@ -589,6 +520,9 @@ mod tests {
             ("select ", "grouping sets ("),
             ("merge into a using b join c ", "on d when case "),
             ("merge into a using b on c then ", "insert (a) overriding "),
+            ("select ", "in ((select 1) union "),
+            ("", "create index () tablespace pg_default;"),
+            ("select ", "(("),
         ] {
             let text = format!("{begin}{}", repeated.repeat(50_000));
             // Most are refused; all end.

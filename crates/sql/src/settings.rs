@@ -8,7 +8,6 @@ mod values;
 
 use crate::error::{SqlError, code};
 use crate::names::DATABASE;
-use crate::parse::SetConstraints;
 use crate::search_path::SearchPath;
 use crate::values::random::Generator;
 use crate::values::zones::{DateOrder, SessionZone};
@@ -427,8 +426,8 @@ impl Settings {
     }
 
     /// Notes a `SET CONSTRAINTS`.
-    pub fn set_constraints(&mut self, command: &SetConstraints) {
-        self.values_mut().constraints.set(command);
+    pub fn set_constraints(&mut self, names: Option<Vec<String>>, is_deferred: bool) {
+        self.values_mut().constraints.set(names, is_deferred);
     }
 
     /// Ends the transaction: restores values that were set until its end only.

@@ -2,6 +2,7 @@
 
 mod activity;
 mod constraints;
+mod dependencies;
 mod descriptions;
 mod empty;
 mod functions;
@@ -139,6 +140,7 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(relations::TABLES)
         .chain(indexes::TABLES)
         .chain(constraints::TABLES)
+        .chain(dependencies::TABLES)
         .chain(descriptions::TABLES)
         .chain(functions::TABLES)
         .chain(empty::TABLES)

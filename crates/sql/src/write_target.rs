@@ -8,7 +8,9 @@ use sardonyx::low_level::{Due, HeldReference};
 use sardonyx::rows::{Marked, OpenRows, RowWriter, Rows};
 use sardonyx::schema::Value;
 use sardonyx::{Error, Transaction};
-use sardonyx_rows::constraints::{Objects, check_new_row, objects};
+use sardonyx_rows::constraints::{
+    self, ConstrainedRows, Followers, Objects, check_new_row, objects,
+};
 use sardonyx_storage::page::Address;
 
 /// Decides which held references are checked.
@@ -45,6 +47,18 @@ pub(crate) trait WriteTarget: Source {
     /// # Errors
     /// An error of the engine.
     fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error>;
+
+    /// Deletes the row with a key. The rows that are deleted with it, or changed, [follow](WriteTarget::follow) it later.
+    ///
+    /// # Errors
+    /// An error of the engine.
+    fn delete_before_others(&mut self, number: u16, key: &[Value]) -> Result<Followers, Error>;
+
+    /// Deletes or changes the rows that referred to a deleted one.
+    ///
+    /// # Errors
+    /// An error of the engine.
+    fn follow(&mut self, followers: Followers) -> Result<(), Error>;
 
     /// Deletes the row with a key, to put it back or replace it.
     ///
@@ -104,6 +118,22 @@ pub(crate) trait WriteTarget: Source {
     }
 }
 
+/// [`WriteTarget::delete_before_others`] in any store of rows.
+///
+/// # Errors
+/// The store's.
+pub(crate) fn delete_before_others<S: ConstrainedRows>(
+    store: &mut S,
+    number: u16,
+    key: &[Value],
+) -> Result<Followers, Error> {
+    let key: Vec<_> = key.iter().map(Value::as_ref).collect();
+    Ok(match store.find_row(number, &key)? {
+        Some(at) => constraints::delete_before_others(store, number, at)?,
+        None => Followers::default(),
+    })
+}
+
 /// Runs a function that needs a transaction on tables in main memory, such as a program's procedure.
 ///
 /// # Errors
@@ -153,6 +183,14 @@ impl WriteTarget for Transaction<'_> {
 
     fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
         self.rows_of(number)?.delete(key)
+    }
+
+    fn delete_before_others(&mut self, number: u16, key: &[Value]) -> Result<Followers, Error> {
+        delete_before_others(self, number, key)
+    }
+
+    fn follow(&mut self, followers: Followers) -> Result<(), Error> {
+        Ok(constraints::follow(self, followers)?)
     }
 
     fn take(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
@@ -228,6 +266,14 @@ impl WriteTarget for OpenRows {
 
     fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
         Rows::numbered(self, number)?.delete(key)
+    }
+
+    fn delete_before_others(&mut self, number: u16, key: &[Value]) -> Result<Followers, Error> {
+        delete_before_others(self, number, key)
+    }
+
+    fn follow(&mut self, followers: Followers) -> Result<(), Error> {
+        Ok(constraints::follow(self, followers)?)
     }
 
     fn take(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {

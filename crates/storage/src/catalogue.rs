@@ -165,7 +165,6 @@ pub struct Catalogue {
     extents: Parts<Option<Placed>>,
     /// The definitions' lives, by number.
     lives: Parts<u32>,
-    /// The last life that was given.
     last_life: u32,
     /// True if it is of version 2 or 3.
     is_newer: bool,

@@ -71,7 +71,6 @@ pub struct PageStore {
     mapping: Arc<Mapping>,
     /// Large parts of it may never be touched.
     sparse: bool,
-    /// All of it is in small pages.
     small_pages: bool,
     /// While there may be snapshots.
     versions: Option<Box<Versions>>,

@@ -49,7 +49,7 @@ pub enum TlsError {
     /// A file cannot be read.
     #[error("{} cannot be read: {source}; TLS needs the CA's certificate, this process's, and its key", file.display())]
     Read {
-        /// The file.
+        /// As given to the option or the call that named it.
         file: PathBuf,
         /// The system's error.
         #[source]
@@ -58,13 +58,13 @@ pub enum TlsError {
     /// A file is too long.
     #[error("{} has more than {PEM_BYTES_MAX} bytes: it is no PEM file with certificates or a key", file.display())]
     TooLong {
-        /// The file.
+        /// As given to the option or the call that named it.
         file: PathBuf,
     },
     /// A file lacks its required content.
     #[error("{} has no {what} in PEM (a part from -----BEGIN to -----END): {reason}", file.display())]
     NoPem {
-        /// The file.
+        /// As given to the option or the call that named it.
         file: PathBuf,
         /// The expected content.
         what: &'static str,
@@ -76,7 +76,7 @@ pub enum TlsError {
     Unusable {
         /// Its place.
         file: PathBuf,
-        /// The reason.
+        /// A half sentence that ends the message.
         reason: String,
     },
     /// Others may read the key.
@@ -88,25 +88,25 @@ pub enum TlsError {
     /// The certificate is of another key.
     #[error("{} is not the key of the certificate in {}: give the two that belong together", key.display(), certificate.display())]
     OtherKey {
-        /// The key.
+        /// The file of the private key.
         key: PathBuf,
-        /// The certificate.
+        /// The file of this process's certificate.
         certificate: PathBuf,
     },
     /// Others with the same CA would refuse the certificate.
     #[error("the certificate in {} would be refused by others with {}: {reason}", certificate.display(), authority.display())]
     Certificate {
-        /// The certificate.
+        /// The file of this process's certificate.
         certificate: PathBuf,
         /// The CA.
         authority: PathBuf,
-        /// The reason.
+        /// A half sentence that ends the message.
         reason: String,
     },
     /// The name is invalid.
     #[error("{name:?} is no DNS name: give one that all certificates have, such as bank.internal")]
     Name {
-        /// The given name.
+        /// As given by the option for the common name of all certificates.
         name: String,
     },
 }
@@ -184,7 +184,7 @@ pub fn client(authority: Option<&Path>) -> Result<ClientConfig, TlsError> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// The key of a file.
+/// Reads a private key in PEM, from a file that other users cannot read.
 pub fn key(file: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     let rights = std::fs::metadata(file).map(|found| found.permissions().mode());
     if rights.is_ok_and(|mode| mode & 0o007 != 0) {

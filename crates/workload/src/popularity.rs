@@ -63,7 +63,7 @@ impl Zipf {
         }
     }
 
-    /// A rank.
+    /// Draws a rank, 0 being the most popular.
     pub fn rank(&self, random: &mut Random) -> u64 {
         let fraction = random.fraction();
         let scaled = fraction * self.sum;

@@ -24,14 +24,14 @@ pub const MAX_TYPES: usize = 4_096;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageNumber {
-    /// The partition.
+    /// Its number in the trace's header, or in the model.
     pub partition: u16,
     /// The page in its partition.
     pub page: u32,
 }
 
 impl PageNumber {
-    /// Page `page` of `partition`.
+    /// Both are numbered from 0.
     #[inline]
     pub const fn new(partition: u16, page: u32) -> Self {
         PageNumber { partition, page }
@@ -88,7 +88,7 @@ impl Access {
 /// One access to one page: a lock is requested for it and a buffer is asked for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageReference {
-    /// The page.
+    /// With its partition.
     pub page: PageNumber,
     /// Its use.
     pub access: Access,

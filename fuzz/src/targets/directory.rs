@@ -32,7 +32,6 @@ pub(super) const OPERATIONS: Target = Target {
     runs: 400,
 };
 
-/// Bytes of one change.
 const CHANGE_BYTES: usize = 16;
 
 /// Lists of changes: none, and single bytes, words and lengths in each file.

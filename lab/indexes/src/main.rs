@@ -67,7 +67,6 @@ fn key_of(number: u64, rows: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % of
 }
 
-/// The seconds of a run.
 fn seconds(run: impl FnOnce()) -> f64 {
     let started = Instant::now();
     run();

@@ -6,10 +6,8 @@ use std::collections::BTreeMap;
 
 /// An ordered index of numbers.
 pub trait Ordered {
-    /// Its name.
     const NAME: &'static str;
 
-    /// Builds it from ordered entries.
     fn build(entries: &[(u64, u64)]) -> Self;
 
     /// Adds a new key.

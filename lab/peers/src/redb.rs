@@ -118,7 +118,6 @@ impl Peer for Redb {
     }
 }
 
-/// Adds `amount` to a record.
 fn add(table: &mut Table<'_, u64, &RecordBytes>, id: u64, amount: i64) -> Result<(), Failure> {
     let mut place = table.get_mut(id)?.ok_or("a record is missing")?;
     let mut record: Record = plain(*place.value());

@@ -17,7 +17,6 @@ const LOOK: Duration = Duration::from_millis(2);
 /// The output of a program.
 #[derive(Debug)]
 pub struct Said {
-    /// Its exit status.
     pub status: ExitStatus,
     /// Its standard output.
     pub output: String,

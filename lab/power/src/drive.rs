@@ -25,7 +25,6 @@ pub struct Change {
 /// The reason why a request was not done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refused {
-    /// The power is off.
     #[error("the power is off")]
     PowerOff,
     /// It is not all within the drive, or not in whole sectors.

@@ -37,7 +37,6 @@ impl FileSystem {
         }
     }
 
-    /// Makes it on a device.
     pub fn make(self, device: &Path) -> Command {
         let mut command = Command::new(self.maker());
         match self {

@@ -14,18 +14,14 @@ use std::ops::Range;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kept {
-    /// Nothing.
     Nothing,
-    /// All of it.
     Everything,
     /// Each unit with this probability.
     Sectors {
-        /// In percent.
         percent: u32,
     },
     /// Each write whole, with this probability.
     Writes {
-        /// In percent.
         percent: u32,
     },
     /// The first writes, and a part of the next.

@@ -46,7 +46,6 @@ impl Workplace {
         })
     }
 
-    /// The path.
     pub fn directory(&self) -> &Path {
         &self.directory
     }

@@ -39,7 +39,6 @@ pub struct Setting {
     pub page_log: PageLog,
     /// The handling of deadlocks.
     pub handling: Handling,
-    /// The options of the storage.
     pub storage: StorageOptions,
     /// The seed of the foreign references and the transactions.
     pub seed: u64,

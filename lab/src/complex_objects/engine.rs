@@ -24,7 +24,6 @@ pub(super) enum EngineFailure {
     /// An operation failed by itself.
     #[error(transparent)]
     Visit(#[from] VisitError),
-    /// The engine failed.
     #[error(transparent)]
     Engine(#[from] Failure),
     /// It ended in a deadlock and was not restarted: it has no effect.
@@ -60,7 +59,6 @@ pub(super) struct Counters {
 /// Counts of the locks of one level.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct LockCounters {
-    /// Lock requests.
     pub requests: u64,
     /// Requests that had to wait.
     pub waits: u64,
@@ -69,7 +67,6 @@ pub(super) struct LockCounters {
 }
 
 impl Counters {
-    /// The counts since `before`.
     pub fn since(&self, before: &Counters) -> Counters {
         Counters {
             pages: self.pages.since(&before.pages),

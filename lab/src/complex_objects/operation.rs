@@ -90,7 +90,6 @@ pub struct Changed {
     pub identity: u64,
     /// Its page, counted from the area's first.
     pub page: u64,
-    /// Its slot there.
     pub slot: u8,
     /// The amount added.
     pub change: i64,

@@ -149,7 +149,6 @@ fn response((row, single): &Beside<'_>) -> Option<f64> {
     times(single, row.response.average_microseconds)
 }
 
-/// The table of all rows.
 pub(super) fn table<'a>(over: Parameter, rows: &[&'a Row]) -> Grid<Beside<'a>> {
     let us = Unit::Microseconds;
     let paper = |(row, _): &Beside<'_>, number| {

@@ -145,7 +145,6 @@ impl<C: Clone> Window<C> {
         state.seen.is_some()
     }
 
-    /// Returns true if it is closed.
     pub(super) fn is_closed(&self) -> bool {
         self.state.lock().seen.is_some()
     }

@@ -105,13 +105,9 @@ impl Mechanism {
 /// The times of one test by one mechanism on a number of processes.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Row {
-    /// The mechanism.
     pub mechanism: Mechanism,
-    /// The test.
     pub test: Test,
-    /// The number of processes.
     pub processes: u64,
-    /// The number of transactions, in all.
     pub transactions: u64,
     /// Nanoseconds a transaction of each run: the time of all of them over all transactions.
     pub runs_nanoseconds: Vec<f64>,

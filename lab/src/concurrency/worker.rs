@@ -34,7 +34,6 @@ pub(super) struct Outcome {
     pub conflicts: u64,
 }
 
-/// The place of an integer of a page.
 pub(super) fn integer(page: u64, place: usize) -> P<i32> {
     P::from_offset(page * PAGE_BYTES as u64 + (place * size_of::<i32>()) as u64)
 }

@@ -288,7 +288,6 @@ pub fn explore(plan: Plan) -> Result<Explored, String> {
     })
 }
 
-/// The lives of a plan.
 fn lives(plan: Plan) -> Explored {
     let mut random = Random::new(plan.seed);
     let faults = Faults {

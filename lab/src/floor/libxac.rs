@@ -59,13 +59,11 @@ pub struct Transaction {
 /// Nanoseconds a page, over the repetitions of one transaction.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct PageTouch {
-    /// The access to the pages.
     pub access: Access,
     /// True if the advisory function was called before.
     pub advised: bool,
     /// The number of pages that a transaction touched.
     pub pages: usize,
-    /// The number of repetitions.
     pub repetitions: usize,
     /// The whole transaction over its pages.
     pub per_page: Distribution,

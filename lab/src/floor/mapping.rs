@@ -28,7 +28,6 @@ pub(crate) struct MemoryFile {
 }
 
 impl MemoryFile {
-    /// A file of `pages` pages.
     pub(crate) fn create(pages: usize) -> Result<Self, FloorError> {
         let bytes = pages.saturating_mul(PAGE);
         let create = || {
@@ -102,7 +101,6 @@ impl Mapping {
         Ok(Mapping { start, pages })
     }
 
-    /// The number of pages.
     pub(crate) fn pages(&self) -> usize {
         self.pages
     }

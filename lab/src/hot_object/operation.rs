@@ -26,7 +26,6 @@ pub(super) fn pages_for(cold_records: u64) -> u64 {
     1 + cold_records.div_ceil(RECORDS_PER_PAGE)
 }
 
-/// The place of a record.
 fn place(pages: &dyn Pages, area: Area, record: u64) -> Result<(PageId, usize), Stop> {
     let Some(cold) = record.checked_sub(1) else {
         return Ok((pages.page(area, 0)?, 0));
@@ -89,7 +88,6 @@ impl Recorded for Add {
     }
 }
 
-/// Sums records.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
     pub area: Area,

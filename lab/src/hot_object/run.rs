@@ -70,7 +70,6 @@ impl Variant {
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Figures {
-    /// The number of cold records.
     pub cold_records: u64,
     /// One for each strategy and variant, in order.
     pub series: Vec<Series>,
@@ -90,7 +89,6 @@ pub struct Series {
 /// The figures of one number of threads.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Cell {
-    /// The number of threads.
     pub threads: usize,
     /// The number of transactions that they committed, in all.
     pub transactions: u64,
@@ -101,7 +99,6 @@ pub struct Cell {
     pub times_exclusive: Option<f64>,
     /// Response times.
     pub responses: Summary,
-    /// Transactions for each write to the log.
     pub transactions_per_log_write: f64,
     /// Waits for a lock on a page, for each transaction.
     pub page_waits: f64,

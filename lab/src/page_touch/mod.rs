@@ -84,7 +84,6 @@ pub struct Cell {
     /// The access to the pages.
     pub access: Access,
     pub advice: Advice,
-    /// The number of pages.
     pub pages: usize,
     /// The number of runs.
     pub repetitions: usize,
@@ -101,7 +100,6 @@ pub struct Revisit {
     pub subject: Subject,
     /// True if another session changed all of them in between.
     pub changed: bool,
-    /// The number of pages.
     pub pages: usize,
     /// The number of runs.
     pub repetitions: usize,
@@ -124,7 +122,6 @@ pub struct Figures {
     pub decomposition: Decomposition,
     /// The sums of the steps, and the measured cost (Table 4.6).
     pub estimates: Vec<Estimate>,
-    /// Opening a snapshot.
     pub snapshot: Option<SnapshotOpening>,
 }
 
@@ -175,7 +172,6 @@ pub fn run(
 
 type Runners = [(Subject, Runner)];
 
-/// A run in progress.
 struct Run<'a, F> {
     options: &'a Options,
     directory: Option<&'a Path>,

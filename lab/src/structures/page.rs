@@ -23,7 +23,6 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page of zeros.
     #[must_use]
     pub fn zeroed() -> Self {
         Self::new_zeroed()

@@ -14,7 +14,6 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 /// The word in the data of one of ten items and stocks.
 pub const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
-/// The number of last names.
 const LAST_NAMES: u32 = 1_000;
 
 /// The constants of the non-uniform distribution, drawn once for a database's loading and once for a
@@ -27,7 +26,6 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// The constants of the loading.
     pub fn of_loading(random: &mut Random) -> Self {
         Constants {
             last: random.below(256) as u32,

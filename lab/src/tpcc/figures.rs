@@ -74,7 +74,6 @@ pub struct Figures {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Kinds {
     pub kind: Kind,
-    /// The number committed.
     pub committed: u64,
     /// Response times.
     pub responses: Summary,

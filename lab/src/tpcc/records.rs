@@ -25,7 +25,6 @@ record! {
     #[table("warehouses", key = id)]
     #[derive(Debug, PartialEq, Eq)]
     pub struct Warehouse {
-        /// Its number.
         pub id: u64,
         /// The payments of this year.
         pub year_to_date: i64,
@@ -39,7 +38,6 @@ record! {
 }
 
 record! {
-    /// A district of a warehouse.
     #[table("districts", key = id)]
     #[derive(Debug, PartialEq, Eq)]
     pub struct District {
@@ -47,7 +45,6 @@ record! {
         pub id: u64,
         /// The payments of this year.
         pub year_to_date: i64,
-        /// The number of its next order.
         pub next_order: u32,
         /// The sales tax.
         pub tax: i32,
@@ -145,7 +142,6 @@ record! {
         pub entered: i64,
         /// The carrier; 0: not delivered.
         pub carrier: u8,
-        /// The number of its lines.
         pub lines: u8,
         /// 1 if all of it is of the customer's warehouse.
         pub all_local: u8,
@@ -180,13 +176,11 @@ record! {
     #[table("items", key = id)]
     #[derive(Debug, PartialEq, Eq)]
     pub struct Item {
-        /// Its number.
         pub id: u64,
         pub price: i32,
         /// Its picture.
         pub image: u32,
         pub name: [u8; 24],
-        /// The data on it.
         pub data: [u8; 50],
         /// Zeroes.
         pub reserved: [u8; 6],
@@ -218,9 +212,7 @@ record! {
         pub id: u64,
         /// The quantity, and the sales.
         pub level: Level,
-        /// The data on it.
         pub data: [u8; 50],
-        /// A text for each district.
         pub district_texts: [[u8; 24]; 10],
         /// Zeroes.
         pub reserved: [u8; 6],
@@ -238,7 +230,6 @@ pub struct Schema {
     /// The orders that were not delivered yet.
     pub new_orders: Table<NewOrder>,
     pub orders: Table<Order>,
-    /// Their lines.
     pub order_lines: Table<OrderLine>,
     pub items: Table<Item>,
     pub stock: Table<Stock>,

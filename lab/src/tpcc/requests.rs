@@ -68,7 +68,6 @@ pub struct Line {
 /// The choice of a customer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Who {
-    /// The one with this key.
     Key(u64),
     /// The one in the middle of those of a district with this last name.
     Named {
@@ -79,7 +78,6 @@ pub enum Who {
     },
 }
 
-/// A request.
 #[derive(Clone, Copy, Debug)]
 // Requests of one batch are contiguous; most of them are new orders.
 #[allow(clippy::large_enum_variant)]

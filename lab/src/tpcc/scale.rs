@@ -97,7 +97,6 @@ pub fn district(warehouse: u32, number: u32) -> u64 {
     u64::from(warehouse) << 4 | u64::from(number)
 }
 
-/// The warehouse of a district.
 #[inline]
 pub fn warehouse_of(district: u64) -> u64 {
     district >> 4

@@ -115,14 +115,12 @@ pub fn key(seed: u64, stream: u64, index: u64) -> u64 {
     mix(mix(seed).wrapping_add(counter))
 }
 
-/// The value of a key.
 pub fn value(key: u64, bytes: usize) -> Vec<u8> {
     let mut value = vec![0; bytes];
     fill_value(key, &mut value);
     value
 }
 
-/// Fills `value` with the value of a key.
 pub fn fill_value(key: u64, value: &mut [u8]) {
     for (counter, chunk) in (1..).zip(value.chunks_mut(8)) {
         let word = mix(key.wrapping_add(counter)).to_le_bytes();

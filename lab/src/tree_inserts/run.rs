@@ -51,7 +51,6 @@ pub struct Plan {
     pub budget: Budget,
     /// The number of entries in the tree before the clock runs.
     pub preload: u64,
-    /// The number of bytes of a value.
     pub value_bytes: usize,
     /// The state of the disk during the whole run.
     pub face: Face,
@@ -70,7 +69,6 @@ pub struct Figures {
     pub workers: Workers,
     /// The number of entries in the tree before.
     pub preload: u64,
-    /// The number of bytes of a value.
     pub value_bytes: usize,
     /// The engines, in order.
     pub engines: Vec<TreeReport>,

@@ -53,7 +53,6 @@ pub struct Figures {
     pub stores: Vec<StoreFigures>,
 }
 
-/// The figures of one store.
 #[derive(Clone, Debug, Serialize)]
 pub struct StoreFigures {
     pub name: &'static str,
@@ -72,7 +71,6 @@ pub struct Cell {
     pub workload: Workload,
     /// Operations in a batch.
     pub batch: usize,
-    /// Operations a second.
     pub operations_per_second: f64,
     /// Rows read a second.
     pub rows_per_second: f64,

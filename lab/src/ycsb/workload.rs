@@ -88,7 +88,6 @@ impl Workload {
     }
 }
 
-/// The operations of a workload.
 #[derive(Clone, Debug)]
 pub struct Operations {
     workload: Workload,

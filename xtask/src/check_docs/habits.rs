@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::page::Page;
+use super::repeats;
 
 /// No line of documentation begins with these, unless it is a question.
 const BEGINNINGS: [&str; 7] = ["What", "Whether", "Who", "How", "Those", "Where", "Whoever"];
@@ -23,6 +24,8 @@ pub struct Habits {
     pub beginnings: usize,
     pub avoided: usize,
     pub long: usize,
+    /// Doc comments that only repeat a name.
+    pub repeats: usize,
 }
 
 impl Habits {
@@ -30,6 +33,7 @@ impl Habits {
         self.beginnings += other.beginnings;
         self.avoided += other.avoided;
         self.long += other.long;
+        self.repeats += other.repeats;
     }
 
     /// The habits of lines that are one text; an empty line ends a paragraph.
@@ -93,7 +97,9 @@ impl Folders {
                 comment
             }
         });
-        self.add(file, Habits::of(lines));
+        let mut habits = Habits::of(lines);
+        habits.repeats = repeats::count(text);
+        self.add(file, habits);
     }
 
     fn add(&mut self, file: &Path, habits: Habits) {
@@ -110,18 +116,19 @@ impl fmt::Display for Folders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:24}{:>12}{:>12}{:>12}",
-            "folder", "beginnings", "avoided", "long"
+            "{:24}{:>12}{:>12}{:>12}{:>12}",
+            "folder", "beginnings", "avoided", "long", "repeats"
         )?;
         for (folder, habits) in &self.0 {
             let Habits {
                 beginnings,
                 avoided,
                 long,
+                repeats,
             } = habits;
             writeln!(
                 f,
-                "{:24}{beginnings:>12}{avoided:>12}{long:>12}",
+                "{:24}{beginnings:>12}{avoided:>12}{long:>12}{repeats:>12}",
                 folder.display().to_string()
             )?;
         }

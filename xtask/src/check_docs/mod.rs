@@ -22,6 +22,7 @@ mod links;
 mod names;
 mod page;
 mod public_api;
+mod repeats;
 mod summary;
 mod tables;
 

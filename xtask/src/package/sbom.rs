@@ -86,7 +86,6 @@ pub fn crates_of(tree: &str) -> anyhow::Result<(String, BTreeMap<String, Crate>)
     Ok((root.clone(), crates))
 }
 
-/// The bill of a tree.
 fn bill_of(tree: &str) -> anyhow::Result<Value> {
     let (root, crates) = crates_of(tree)?;
     let others = crates.iter().filter(|(url, _)| **url != root);

@@ -83,7 +83,6 @@ impl Shift {
     }
 }
 
-/// A matrix times a vector.
 const fn times(matrix: &[u32; 32], vector: u32) -> u32 {
     let (mut product, mut left) = (0, vector);
     while left != 0 {

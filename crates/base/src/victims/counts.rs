@@ -38,7 +38,7 @@ impl Counts {
         }
     }
 
-    /// The count of a worker.
+    /// The number of acknowledged transactions of a worker; 0 if it reported none.
     pub fn of(&self, worker: u64) -> u64 {
         self.counts.get(&worker).copied().unwrap_or_default()
     }

@@ -12,7 +12,7 @@ pub trait Subject {
     type Event: Copy;
     /// A database, and what is known of it: its processes, and the transactions that they acknowledged.
     type Database;
-    /// Its errors.
+    /// Of starting, killing and judging; ends the loop.
     type Error: From<io::Error>;
 
     /// The events that may strike: relative frequency, event and name.
@@ -65,7 +65,7 @@ pub trait Subject {
 /// The number and the moments of events.
 #[derive(Clone, Copy, Debug)]
 pub struct Kills {
-    /// The number of events.
+    /// Kills and whatever else a subject does to its processes.
     pub events: u64,
     /// The number of events with one database.
     pub per_database: u64,
@@ -80,9 +80,9 @@ pub struct Kills {
 pub struct Killed {
     /// Events by their names, in the subject's order.
     pub events: Vec<(&'static str, u64)>,
-    /// Killed recoveries.
+    /// Processes that were killed while they opened the database after an earlier kill.
     pub recoveries: u64,
-    /// Databases.
+    /// Databases made one after the other; each was judged at its end.
     pub databases: u64,
 }
 
@@ -91,7 +91,7 @@ pub struct Killed {
 pub struct Failed<E> {
     /// The event's number, from 1 on; 0 if the first database cannot be started.
     pub event: u64,
-    /// Its name.
+    /// As the report lists it.
     pub name: &'static str,
     /// The fault.
     pub error: E,

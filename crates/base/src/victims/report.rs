@@ -92,7 +92,7 @@ pub fn say(text: impl fmt::Display) -> io::Result<()> {
 pub struct Reports<R>(BufReader<R>);
 
 impl<R: Read> Reports<R> {
-    /// The reports in this output.
+    /// Reads the lines that a victim's `Reporter` wrote.
     pub fn new(output: R) -> Self {
         Reports(BufReader::new(output))
     }

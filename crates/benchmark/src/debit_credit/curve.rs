@@ -8,7 +8,6 @@ use sardonyx_results::units::{rate, time};
 use sardonyx_results::{Estimate, Findings};
 use serde::Serialize;
 
-/// An open loop.
 #[derive(Clone, Debug, Serialize)]
 pub struct OpenLoopFigures {
     /// The rate of an earlier closed loop, if the rates are shares of it.

@@ -80,7 +80,6 @@ impl OpenLoop {
     }
 }
 
-/// A plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The load of the clients.

@@ -9,8 +9,8 @@ use sardonyx_base::resident::Resident;
 
 /// An account, a teller or a branch: the TPK paper's record definition is the same for all three.
 macro_rules! balance_record {
-    ($(#[$doc:meta])* $name:ident, $table:literal) => {
-        $(#[$doc])*
+    ($name:ident, $table:literal) => {
+        #[doc = concat!("A row of the table `", $table, "`.")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[derive(Resident)]
         #[repr(C)]
@@ -37,21 +37,9 @@ macro_rules! balance_record {
     };
 }
 
-balance_record!(
-    /// An account.
-    Account,
-    "accounts"
-);
-balance_record!(
-    /// A teller.
-    Teller,
-    "tellers"
-);
-balance_record!(
-    /// A branch.
-    Branch,
-    "branches"
-);
+balance_record!(Account, "accounts");
+balance_record!(Teller, "tellers");
+balance_record!(Branch, "branches");
 
 /// The password of a record.
 #[inline]

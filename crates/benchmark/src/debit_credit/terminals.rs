@@ -16,7 +16,6 @@ use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{count, percent, rate, time};
 use serde::Serialize;
 
-/// The plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
     address: Address,

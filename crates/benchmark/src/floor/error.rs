@@ -1,5 +1,7 @@
 //! Errors of a measurement, each with the operation and its place.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +20,6 @@ pub enum FloorError {
     File {
         /// `create`, `preallocate` or `write`.
         operation: &'static str,
-        /// The given directory.
         directory: PathBuf,
         /// The operating system's error.
         #[source]
@@ -43,7 +44,6 @@ pub enum FloorError {
     /// The kernel refused a change of a mapping, or the handler of a signal.
     #[error("the kernel refused to {operation}: {source}")]
     Kernel {
-        /// The operation.
         operation: &'static str,
         /// The operating system's error.
         #[source]
@@ -69,10 +69,7 @@ pub enum FloorError {
     },
     /// The loop computed wrong balances, so its time is not valid.
     #[error("the four sums differ after the loop: {sums}")]
-    Sums {
-        /// The sums.
-        sums: Sums,
-    },
+    Sums { sums: Sums },
 }
 
 impl FloorError {

@@ -89,7 +89,6 @@ pub fn caught_up(seen: Option<Seen>, begun: u64) -> Option<(Instant, Duration)> 
 pub enum Answering {
     /// Clients are sent away.
     SendsAway(Following),
-    /// Reads are answered.
     Reads(Server, Arc<Follower>),
 }
 

@@ -24,7 +24,6 @@ pub struct Handshake {
     host: ServerName<'static>,
 }
 
-/// An encrypted stream.
 pub struct Encrypted<S>(tokio_rustls::client::TlsStream<S>);
 
 impl Tls {

@@ -129,7 +129,6 @@ impl<'a> Following<'a> {
         Ok((Self::open_at(home, options, wait)?, bytes))
     }
 
-    /// Closes it.
     pub fn close(self) -> Known {
         self.replica.close()
     }

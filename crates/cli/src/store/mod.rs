@@ -112,7 +112,6 @@ impl Place {
         Place { place }
     }
 
-    /// As it was given.
     fn as_str(&self) -> &str {
         &self.place
     }
@@ -206,7 +205,6 @@ impl StoreOption {
         }
     }
 
-    /// Returns true if a store was given.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn is_named(&self) -> bool {
         self.store.is_some()
@@ -226,7 +224,6 @@ impl StoreOption {
         Ok(Some(RemoteLog::new(open(place, &options)?)))
     }
 
-    /// The options for this directory, with the store, if one was given.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn add(&self, options: Options, directory: &Path) -> anyhow::Result<Options> {
         Ok(match self.open(directory)? {

@@ -110,7 +110,6 @@ fn sql(at: &Path, statements: &str) -> Result<String, String> {
     }
 }
 
-/// `COPY` with its data.
 fn copy(at: &Path, statement: &str, data: &str) -> Result<(), String> {
     fs::write(at.join("copy.sql"), format!("{statement}\n{data}\n\\.\n")).expect("written");
     let output = sardonyx(at, &["sql", "db.sdx", "-f", "copy.sql"]);

@@ -87,7 +87,6 @@ pub fn expect(holds: bool, what: impl std::fmt::Debug) -> Outcome {
     }
 }
 
-/// The process of a slot.
 pub fn process_of(cluster: &Cluster, slot: usize) -> Result<String, Box<dyn Error>> {
     let status = cluster.status().into_iter().nth(slot).flatten();
     Ok(status.ok_or("the node does not run")?.process.to_string())

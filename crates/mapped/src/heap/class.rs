@@ -18,7 +18,6 @@ const _: () = assert!(SLOT_BYTES.len() <= CLASSES_MAX);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Class(u16);
 
-/// The number of classes.
 pub(super) const CLASSES: usize = SLOT_BYTES.len();
 
 impl Class {

@@ -102,7 +102,7 @@ pub enum HeapError {
          {stored:x?}, those asked for are {asked:x?}"
     )]
     RootType {
-        /// Its name.
+        /// As the program asked for it.
         name: String,
         /// The stored type: hash of its tag, size and alignment in bytes.
         stored: (u64, u64, u32),
@@ -118,7 +118,6 @@ pub enum HeapError {
 }
 
 impl HeapError {
-    /// The damage at an offset.
     pub(crate) fn damaged(offset: u64, what: &'static str) -> Self {
         HeapError::Damaged { offset, what }
     }

@@ -133,7 +133,6 @@ fn slot<M: Memory + ?Sized>(memory: &M, page: u64) -> Result<Option<P<u64>>, Hea
     Ok(leaf.map(|leaf| leaf_slot(leaf, page)))
 }
 
-/// The entry of a page.
 pub(super) fn entry<M: Memory + ?Sized>(memory: &M, page: u64) -> Result<Entry, HeapError> {
     let Some(slot) = slot(memory, page)? else {
         return Ok(Entry::Inside);

@@ -48,13 +48,13 @@ const ROOM: usize = PAGE as usize - HEADER_BYTES;
 /// A root, as a listing has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Root {
-    /// Its name.
+    /// Unique in the segment.
     pub name: String,
     /// The place's offset in bytes.
     pub offset: u64,
     /// The hash of the tag of its type: FNV-1a with 64 bits of the tag's UTF-8.
     pub tag_hash: u64,
-    /// Bytes of its type.
+    /// Compared with the size that the program's type has.
     pub type_bytes: u64,
     /// The type's alignment in bytes.
     pub type_align: u32,

@@ -27,7 +27,7 @@ use std::ops::Range;
 /// A transaction's planned use of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Read it.
+    /// The transaction is validated against later changes of the page.
     Read,
     /// Read and write it.
     Write,
@@ -97,7 +97,7 @@ impl MechanismKind {
 /// `mapped`, `refresh` and `reset` are called with the turn to change the view's pages; the others take
 /// it where they need it.
 pub trait Mechanism: Debug + Send {
-    /// Its name.
+    /// As options and reports have it.
     fn name(&self) -> &'static str;
 
     /// Pages were added to the view.

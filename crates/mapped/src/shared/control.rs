@@ -99,7 +99,6 @@ pub struct Control {
     /// log. Stored after the tail, so it may be too small if a process died, and then a length is logged twice; never
     /// too large.
     pub logged_pages: AtomicU64,
-    /// The processes.
     pub processes: [Process; PROCESSES],
     /// The sessions.
     pub slots: [Slot; SLOTS],

@@ -127,7 +127,6 @@ pub struct Region {
     process: usize,
     /// Its name in locks.
     name: u32,
-    /// The process that mapped it.
     mapped_by: ProcessMark,
     /// Base pages that this process keeps in memory.
     kept: AtomicU64,

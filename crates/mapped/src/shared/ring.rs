@@ -85,7 +85,6 @@ pub struct Frames<'a> {
 /// A byte range that a committed transaction changed.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
-    /// The page.
     pub page: u64,
     /// The place in the page.
     pub offset: usize,

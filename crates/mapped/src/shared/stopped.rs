@@ -93,7 +93,6 @@ pub(crate) struct Waiting<'a> {
     holds: &'static str,
     /// When it was looked last. Not before there was something to wait for: a clock is not free.
     asked: Option<Instant>,
-    /// The process that was found stopped.
     found: StoppedProcesses,
 }
 

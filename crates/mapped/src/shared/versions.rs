@@ -21,7 +21,7 @@ pub fn now_milliseconds() -> u64 {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SlowReader {
-    /// Its process.
+    /// The number by which the operating system knows it.
     pub process: u32,
     /// Its session's slot.
     pub slot: usize,

@@ -73,7 +73,6 @@ impl PageBits {
         })
     }
 
-    /// Clears all bits of the first pages.
     pub fn clear_first(&self, pages: u64) {
         for page in (0..pages.min(self.pages)).step_by(64) {
             self.word(page).0.store(0, Ordering::Relaxed);

@@ -81,7 +81,6 @@ pub struct View {
     pub(super) refused: AtomicI32,
     /// Pages that hold nothing and fault.
     guarded: PageBits,
-    /// Their number.
     guarded_count: AtomicU64,
     /// Pages that are the session's own copies.
     pub private: PageBits,

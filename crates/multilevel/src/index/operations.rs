@@ -15,40 +15,40 @@ use std::borrow::Cow;
 /// Gets the value of a key, `None` if it is not there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Get<'a> {
-    /// The index.
+    /// Made by [`OrderedIndex::of`].
     pub index: OrderedIndex,
-    /// The key.
+    /// Compared by its bytes.
     pub key: &'a [u8],
 }
 
 /// Adds an entry. [`IndexError::Duplicate`] if its key exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Insert<'a> {
-    /// Into which index.
+    /// Made by [`OrderedIndex::of`].
     pub index: OrderedIndex,
-    /// The key.
+    /// Compared by its bytes.
     pub key: &'a [u8],
-    /// Its value.
+    /// Kept as it is, without an order.
     pub value: &'a [u8],
 }
 
 /// Sets the value of a key, if it exists or not. Returns the former value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Put<'a> {
-    /// Into which index.
+    /// Made by [`OrderedIndex::of`].
     pub index: OrderedIndex,
-    /// The key.
+    /// Compared by its bytes.
     pub key: &'a [u8],
-    /// Its new value.
+    /// Replaces the former value whole.
     pub value: &'a [u8],
 }
 
 /// Deletes the entry of a key. Gives back the value that it had, `None` if it was not there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Delete<'a> {
-    /// From which index.
+    /// Made by [`OrderedIndex::of`].
     pub index: OrderedIndex,
-    /// The key.
+    /// Compared by its bytes.
     pub key: &'a [u8],
 }
 
@@ -58,9 +58,9 @@ pub struct Delete<'a> {
 /// reserved them ([`crate::Pages::inverse_may_take`]).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Restore<'a> {
-    /// Into which index.
+    /// Made by [`OrderedIndex::of`].
     pub index: OrderedIndex,
-    /// The key.
+    /// Compared by its bytes.
     pub key: Cow<'a, [u8]>,
     /// The value that it shall have; `None`: it shall not be there.
     pub value: Option<Cow<'a, [u8]>>,

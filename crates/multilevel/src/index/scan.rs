@@ -169,7 +169,6 @@ impl Scan<'_> {
     }
 }
 
-/// The entry at a place.
 fn copied(pages: &dyn Pages, place: &Place) -> Result<Option<Entry>, IndexError> {
     let entry = place.entry(pages)?;
     Ok(entry.map(|(key, value)| (key.to_vec(), value.to_vec())))

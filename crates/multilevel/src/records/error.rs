@@ -1,5 +1,7 @@
 //! Why an operation on a record failed.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use crate::operation::INVERSE_BYTES_MAX;
 use crate::pages::Stop;
 use sardonyx_rows::TableError;
@@ -17,27 +19,19 @@ pub enum RecordError {
     Stop(#[from] Stop),
     /// [`Insert`](super::Insert) found the key.
     #[error("table {table:?} has a record with this key already: use `update` to change it")]
-    Duplicate {
-        /// The table.
-        table: &'static str,
-    },
+    Duplicate { table: &'static str },
     /// [`Update`](super::Update) changed the key.
     #[error("an update changed the primary key in table {table:?}; delete and insert instead")]
-    KeyChanged {
-        /// The table.
-        table: &'static str,
-    },
+    KeyChanged { table: &'static str },
     /// The row would be longer than the inverse of its changes can be.
     #[error(
         "a row of table {table:?} has {bytes} bytes with its texts and bytes, the limit of operations is {limit}: shorten \
          them, or keep them in several rows"
     )]
     TooLong {
-        /// The table.
         table: &'static str,
         /// Bytes of the row.
         bytes: usize,
-        /// The limit.
         limit: usize,
     },
     /// A value is not of its column, a key not of the table, the handle is of another table, or a row is damaged.

@@ -37,7 +37,6 @@ const KEPT_MAX: usize = 1 << 20;
 /// So many of them go at once when the last snapshot does, so that no operation waits long.
 const FORGOTTEN_AT_ONCE: usize = 64;
 
-/// One table.
 #[derive(Debug)]
 pub struct TableMemory {
     pub(crate) area: Area,
@@ -135,12 +134,10 @@ impl TableMemory {
         self.area.0
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         self.format().table()
     }
 
-    /// Pages in use.
     pub fn pages_used(&self) -> u64 {
         self.pages_used.load(Ordering::Acquire)
     }

@@ -155,7 +155,6 @@ fn plain_record<R: Record>(
     Ok(R::copy_row(found, &R::columns_in(schema, table)?)?)
 }
 
-/// The row of a new record.
 fn new_row<'r, R: Record>(
     table: &TableMemory,
     record: &'r R,
@@ -170,7 +169,6 @@ fn new_row<'r, R: Record>(
     Ok(Cow::Owned(row))
 }
 
-/// The row of a changed record.
 fn changed_row<'r, R: Record>(
     table: &TableMemory,
     before: &[u8],

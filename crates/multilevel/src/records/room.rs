@@ -67,7 +67,6 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// The pages with room for this.
     pub fn of(&mut self, kind: PageKind) -> &mut Listed {
         match kind {
             PageKind::Rows { .. } => &mut self.rows,

@@ -61,7 +61,6 @@ impl TableMemory {
         self.rows.layout
     }
 
-    /// The format of its rows.
     #[inline]
     pub fn format(&self) -> &RowFormat {
         &self.rows.format

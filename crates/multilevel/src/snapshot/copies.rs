@@ -37,7 +37,6 @@ impl std::fmt::Debug for Copies {
 }
 
 impl Copies {
-    /// The number of copies.
     pub fn len(&self) -> usize {
         self.places.borrow().len()
     }

@@ -101,7 +101,6 @@ impl<'s> View<'s> {
         self.private().pages.get(&page.0).map(|page| &**page)
     }
 
-    /// A copy of a page.
     pub fn copy(&self, page: PageId) -> Result<Box<Page>, Stop> {
         if let Some(own) = self.own(page) {
             return Ok(Box::new(*own));

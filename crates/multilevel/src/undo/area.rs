@@ -26,7 +26,6 @@ pub(crate) trait WriteBytes {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct SlotNumber(usize);
 
-/// All slots.
 #[derive(Debug, Default)]
 pub(crate) struct UndoArea {
     /// The area's pages by place.
@@ -128,7 +127,6 @@ impl UndoArea {
         self.places.len() as u64
     }
 
-    /// The page at a place.
     pub fn page(&self, place: u64) -> PageId {
         self.places[place as usize]
     }

@@ -102,7 +102,6 @@ impl PageReserve {
         }
     }
 
-    /// A transaction has ended.
     pub fn ended(&mut self, transaction: u64) {
         if let Some(of) = self.of.remove(&transaction) {
             self.pages -= of.pages;

@@ -53,7 +53,6 @@ impl Unwritten {
 /// A page with completed changes that are not in the log yet (persistence spheres).
 #[derive(Debug, Default)]
 struct DirtyPage {
-    /// The changes.
     ranges: Vec<Changed>,
     /// The page before the subtransaction that is at work on it now. It is the page for the log meanwhile.
     before: Option<Box<Page>>,

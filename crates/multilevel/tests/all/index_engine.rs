@@ -158,7 +158,8 @@ fn whoever_scans_sees_the_same_sum_whatever_is_moved_meanwhile() {
         std::thread::scope(|scope| {
             for thread in 0..4 {
                 let database = &database;
-                scope.spawn(move || work(database, index, n as u64 * 100 + thread, 40));
+                let rounds = crate::seeds().unwrap_or(15);
+                scope.spawn(move || work(database, index, n as u64 * 100 + thread, rounds));
             }
         });
         let expected = database

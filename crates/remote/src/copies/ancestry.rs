@@ -56,13 +56,17 @@ impl Author {
         }
     }
 
-    /// The number for a state of this generation. It is another one if the process may have written such a state, or a
-    /// later one, already: then the keeper has an older state than the process left there.
-    pub fn number_for(&mut self, generation: u64) -> u64 {
-        if generation <= self.last && !planted::is(Planted::AuthorKept) {
+    /// The number for this state. It is another one if the process may have written a state of the generation, or a
+    /// later one, already: then the keeper has an older state than the process left there. It is another one, too, if a
+    /// person has discarded states of this number: each later one would count as discarded.
+    pub fn number_for(&mut self, record: &SetRecord) -> u64 {
+        let is_written = record.generation <= self.last && !planted::is(Planted::AuthorKept);
+        let mut dropped = record.dropped.iter();
+        let is_dropped = dropped.any(|run| run.author == self.number);
+        if is_written || (is_dropped && !planted::is(Planted::DroppedAuthorKept)) {
             *self = Author::new();
         }
-        self.last = generation;
+        self.last = record.generation;
         self.number
     }
 }
@@ -95,10 +99,15 @@ impl SetRecord {
         signed
     }
 
+    /// True if a person discarded the state of this generation that this process wrote.
+    pub(super) fn has_dropped(&self, generation: u64, author: u64) -> bool {
+        let is_in = |run: &Run| run.author == author && generation >= run.from;
+        self.dropped.iter().any(is_in)
+    }
+
     /// Compares this state with one of this generation that this process wrote (0: not known).
     pub(super) fn after(&self, generation: u64, author: u64) -> After {
-        let is_in = |run: &Run| run.author == author && generation >= run.from;
-        if self.dropped.iter().any(is_in) {
+        if self.has_dropped(generation, author) {
             return After::Continues;
         }
         if self.generation < generation {
@@ -288,12 +297,36 @@ mod tests {
     #[test]
     fn a_process_takes_another_number_for_a_generation_that_it_may_have_written() {
         let mut author = Author::new();
-        let first = author.number_for(4);
-        assert_eq!(author.number_for(5), first);
-        assert_eq!(author.number_for(9), first);
-        let second = author.number_for(9);
+        let mut number_for = |generation| {
+            author.number_for(&SetRecord {
+                generation,
+                ..three()
+            })
+        };
+        let first = number_for(4);
+        assert_eq!(number_for(5), first);
+        assert_eq!(number_for(9), first);
+        let second = number_for(9);
         assert_ne!(second, first);
-        assert_eq!(author.number_for(10), second);
-        assert_ne!(author.number_for(6), second);
+        assert_eq!(number_for(10), second);
+        assert_ne!(number_for(6), second);
+    }
+
+    /// A process continues after a person has discarded its line. Its later states are none of the discarded ones.
+    #[test]
+    fn a_process_takes_another_number_if_a_person_discarded_its_states() {
+        with_and_without(Planted::DroppedAuthorKept, || {
+            let mut author = Author::new();
+            let first = three().taken(1).signed(11);
+            let own = author.number_for(&first.taken(2));
+            let dropped = first.taken(2).signed(own);
+            let kept = first.taken(3).signed(12).taken(4).signed(12);
+            let instead = kept.instead_of(&[&dropped], 13);
+            let number = author.number_for(&instead.taken(2));
+            let later = instead.taken(2).signed(number);
+            let other = instead.taken(5).signed(14).taken(6).signed(14);
+            instead.after_state(&dropped) == After::Continues
+                && other.after_state(&later) == After::Other
+        });
     }
 }

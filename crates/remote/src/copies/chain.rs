@@ -90,8 +90,41 @@ pub(super) enum Along {
 pub(super) struct Broken {
     pub place: String,
     pub error: StoreError,
-    /// It has something else than those before it.
+    /// It has something else than the others, or lacks an entry: it is compared from the beginning.
     pub differs: bool,
+}
+
+/// The copy that leaves the set if this one has something else than those before it in the chain.
+///
+/// An entry came to this copy through the first one of the chain, which has something else by now. So the first one was
+/// restored from a backup, or has lost data, and the other one may have the only acknowledged entry. An object may be
+/// created again while it is deleted, and a copy that joins may have an old one.
+fn differing(view: &View, item: Item<'_>, copy: &CopyRecord) -> Broken {
+    let is_entry = matches!(item, Item::Entry(_)) && !planted::is(Planted::DiffersExcluded);
+    let first = view.record.in_sync().next().filter(|_| is_entry);
+    let (place, reason) = match first {
+        Some(first) => (
+            &first.place,
+            format!(
+                "{} has another entry there, which the first copy had before: it was restored from a backup, or has lost \
+                 data",
+                copy.place
+            ),
+        ),
+        None => (
+            &copy.place,
+            "it has something else there than the other copies".into(),
+        ),
+    };
+    Broken {
+        place: place.clone(),
+        error: StoreError::NotNow {
+            what: format!("keep {item:?}"),
+            place: place.clone(),
+            reason,
+        },
+        differs: true,
+    }
 }
 
 impl Copies {
@@ -123,17 +156,7 @@ impl Copies {
             match has {
                 Has::These => {}
                 Has::Others(theirs) if nth == 0 => decided = Cow::Owned(theirs),
-                Has::Others(_) => {
-                    return Err(Broken {
-                        place: copy.place.clone(),
-                        error: StoreError::NotNow {
-                            what: format!("keep {item:?}"),
-                            place: copy.place.clone(),
-                            reason: "it has something else there than the other copies".into(),
-                        },
-                        differs: true,
-                    });
-                }
+                Has::Others(_) => return Err(differing(view, item, copy)),
             }
             if planted::is(Planted::AcknowledgedBeforeAll) && matches!(item, Item::Entry(_)) {
                 break;

@@ -2,6 +2,7 @@
 
 use super::Copies;
 use super::chain::{Along, Broken, Item};
+use super::ends::Ends;
 use super::keeper::{Replaced, View};
 use super::life::Life;
 use super::members::Wait;
@@ -72,7 +73,7 @@ enum Taken {
 }
 
 impl Copies {
-    /// Makes this process the writer.
+    /// Makes this process the writer, unless copies have lost entries ([`ends`](super::ends)).
     fn take(&self, tenure: &mut Tenure, number: u64) -> Result<Taken, StoreError> {
         for _ in 0..ATTEMPTS {
             let view = self.look()?;
@@ -91,7 +92,16 @@ impl Copies {
                 tenure.view = Some(view.clone());
                 return Ok(Taken::View(view));
             }
-            let taken = view.record.taken(self.process);
+            let complete = match self.compare_ends(&view, number)? {
+                Ends::Agree { complete } => complete,
+                Ends::Changed => continue,
+                Ends::Lacks(broken) => {
+                    let without = self.without(&view, &broken, 0)?;
+                    self.leave_out(&view, &without, &broken)?;
+                    continue;
+                }
+            };
+            let taken = view.record.taken(self.process).complete_up_to(complete);
             if let Replaced::Done(view) = self.replace(&view, &taken)? {
                 tenure.view = Some(view.clone());
                 return Ok(Taken::View(view));

@@ -14,6 +14,7 @@ use super::members::{Members, Wait};
 use super::planted::{self, Planted};
 use super::record::SetRecord;
 use super::witness::seen_at;
+use sardonyx_base::crc32c::crc32c;
 use sardonyx_base::events;
 use sardonyx_storage::remote_log::store::StoreError;
 use std::fmt;
@@ -24,7 +25,8 @@ use std::str::FromStr;
 pub struct StateName {
     /// Its generation.
     pub generation: u64,
-    /// The random number of the process that wrote it; 0: it has none.
+    /// The random number of the process that wrote it; of a state of an earlier program, which has none, the checksum of
+    /// its text.
     pub author: u64,
 }
 
@@ -117,11 +119,14 @@ pub(super) fn is_after(state: &SetRecord, before: &SetRecord) -> bool {
     state.after_state(before) == After::Continues
 }
 
-/// The name of a state.
+/// The name of a state. Two states without a number differ in their text.
 pub(super) fn name_of(state: &SetRecord) -> StateName {
     StateName {
         generation: state.generation,
-        author: state.author(),
+        author: match state.author() {
+            0 => u64::from(crc32c(state.encode().as_bytes())),
+            author => author,
+        },
     }
 }
 
@@ -179,8 +184,10 @@ impl Evidence {
         while let Some(place) = places.get(asked).cloned() {
             let is_first = places.iter().position(|other| *other == place) == Some(asked);
             asked += 1;
+            if !is_first {
+                continue;
+            }
             match answer_of(members, &place, identity) {
-                _ if !is_first => {}
                 Ok(answer) => {
                     places.extend(answer.knows.iter().flat_map(SetRecord::places));
                     evidence.answers.push(answer);
@@ -293,7 +300,9 @@ impl Evidence {
         };
         let of_line = |state: &&&SetRecord| kept.is_none_or(|kept| is_one(kept, state));
         let wanted: Vec<&SetRecord> = counts.iter().filter(of_line).copied().collect();
-        let is_one_line = wanted.iter().all(|a| wanted.iter().all(|b| is_one(a, b)));
+        // A state that was discarded before, by a person, is no line of its own: the newest one continues it, too.
+        let last = newest(wanted.iter().copied());
+        let is_one_line = last.is_none_or(|last| wanted.iter().all(|state| is_after(last, state)));
         if !is_one_line {
             return Err(Refused::Lines(self.lines(&wanted)));
         }

@@ -6,6 +6,9 @@
 //!            └─────────────────────────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
+//! A copy with several entries that the log has not may have acknowledged ones, which restored copies have lost. It is left
+//! as it is, for a person.
+//!
 //! Only the writer does that, and only once an entry of its own is on all copies ([`super`], rule 4). Up to the number that
 //! of the register's record for a copy, its entries are not compared; all else is, byte by byte. Large objects are
 //! compared by name and length, since their names are their creators' own.
@@ -43,6 +46,9 @@ const COMPARED_BYTES_MAX: u64 = 64 << 10;
 /// Before a copy that failed is tried again.
 const REST: Duration = Duration::from_secs(1);
 
+/// The same of a copy that needs a person.
+const LONG_REST: Duration = Duration::from_secs(600);
+
 /// A copy that is being filled.
 #[derive(Debug)]
 pub(super) struct Filling {
@@ -63,15 +69,25 @@ pub(super) struct Filling {
 #[derive(Debug, Default)]
 pub(super) struct Fillings {
     filling: Option<Filling>,
-    rests: HashMap<String, Duration>,
+    rests: Rests,
+}
+
+/// The copies, by place and life, that are not tried until that time.
+type Rests = HashMap<(String, u64), Duration>;
+
+fn rest_after(error: &StoreError) -> Duration {
+    match error {
+        StoreError::Setup { .. } => LONG_REST,
+        _ => REST,
+    }
 }
 
 /// The outcome of a step.
 #[derive(Debug)]
 enum Step {
     More,
-    /// The copy has something else than the log.
-    Differs,
+    /// The copy has something else than the log: another entry under this number, or another object.
+    Differs(Option<u64>),
     Joined,
 }
 
@@ -82,13 +98,14 @@ struct Way {
 }
 
 impl Way {
-    /// Copies these entries, and moves `next` behind each, until it `is_over`. False: the target has something else.
+    /// Copies these entries, and moves `next` behind each, until it `is_over`. Returns the number under which the target has
+    /// another one.
     fn entries(
         &self,
         listed: &[Listed],
         next: &mut u64,
         is_over: impl Fn() -> bool,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         let numbers: Vec<u64> = listed.iter().map(|entry| entry.number).collect();
         let mut numbers = &numbers[..];
         while !numbers.is_empty() {
@@ -101,20 +118,20 @@ impl Way {
             }
             for (number, bytes) in read.iter().zip(found) {
                 if is_over() {
-                    return Ok(true);
+                    return Ok(None);
                 }
                 // None: it was deleted meanwhile.
                 if let Some(bytes) = bytes
                     && put(&*self.target, Item::Entry(*number), &bytes)? != Has::These
                     && !is_planted()
                 {
-                    return Ok(false);
+                    return Ok(Some(*number));
                 }
                 *next = number + 1;
             }
             numbers = rest;
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Copies all objects, and deletes those that the target had before it joined and the source has not any more.
@@ -208,14 +225,17 @@ impl Copies {
             },
         };
         let step = self.step(&mut filling).and_then(|step| match step {
-            Step::Differs => {
+            Step::Differs(at) => {
+                if let Some(number) = at {
+                    self.check_has_no_more(&filling, number)?;
+                }
                 filling = self.in_another_life(&filling.place, filling.life)?;
                 Ok(Step::More)
             }
             step => Ok(step),
         });
         match step {
-            Ok(Step::More | Step::Differs) => fillings.filling = Some(filling),
+            Ok(Step::More | Step::Differs(_)) => fillings.filling = Some(filling),
             Ok(Step::Joined) => {
                 events::info!(copy = %filling.place, "a copy of the log is in the set again");
                 if filling.life > 1
@@ -225,8 +245,9 @@ impl Copies {
                 }
             }
             Err(error) => {
-                let until = self.time.elapsed() + REST;
-                fillings.rests.insert(filling.place.clone(), until);
+                let until = self.time.elapsed() + rest_after(&error);
+                let copy = (filling.place.clone(), filling.life);
+                fillings.rests.insert(copy, until);
                 self.stand(&filling.place, Standing::Out, filling.life, now())?;
                 return Err(error);
             }
@@ -335,23 +356,21 @@ impl Copies {
     }
 
     /// Begins to fill a copy that is out.
-    fn begin(
-        &self,
-        view: &View,
-        rests: &mut HashMap<String, Duration>,
-    ) -> Result<Option<Filling>, StoreError> {
+    fn begin(&self, view: &View, rests: &mut Rests) -> Result<Option<Filling>, StoreError> {
         let time = self.time.elapsed();
         rests.retain(|_, until| *until > time);
         let record = &view.record;
         let joining = record.standing(Standing::Joining);
         let mut waiting = joining.chain(record.standing(Standing::Out));
-        let Some(copy) = waiting.find(|copy| !rests.contains_key(&copy.place)) else {
+        let is_tried = |copy: &&CopyRecord| !rests.contains_key(&(copy.place.clone(), copy.life));
+        let Some(copy) = waiting.find(is_tried) else {
             return Ok(None);
         };
         match self.begin_with(record, copy) {
             Ok(filling) => Ok(filling),
             Err(error) => {
-                rests.insert(copy.place.clone(), time + REST);
+                let until = time + rest_after(&error);
+                rests.insert((copy.place.clone(), copy.life), until);
                 Err(error)
             }
         }
@@ -394,6 +413,43 @@ impl Copies {
         Err(self.changes("let a copy in"))
     }
 
+    /// A copy that was never restored has at most one entry that the log has not: the last one of a writer that was
+    /// superseded. One with more may have acknowledged entries, which the copies in the set have lost. It is left as it is,
+    /// unless a person has discarded the line of registers that it knows.
+    fn check_has_no_more(&self, filling: &Filling, number: u64) -> Result<(), StoreError> {
+        let view = self.tenure.lock().settled(self.process).cloned();
+        let view = view.ok_or_else(|| self.changes("let a copy in"))?;
+        let way = self.way(&view, filling, Wait::Long)?;
+        let next = number + 1;
+        let Some(theirs) = way.target.read(next)? else {
+            return Ok(());
+        };
+        if way.source.read(next)? == Some(theirs) || planted::is(Planted::MoreDiscarded) {
+            return Ok(());
+        }
+        let record = &view.record;
+        let is_discarded = |seen: &Seen| {
+            seen.identity == record.identity && record.has_dropped(seen.generation, seen.author)
+        };
+        if seen_at(way.target.place_itself())?.iter().any(is_discarded) {
+            return Ok(());
+        }
+        let place = filling.place.clone();
+        let error = StoreError::Setup {
+            reason: format!(
+                "it has entries {number} and {next}, and the log has others there or none: copies in sync were restored \
+                 from a backup, and lost acknowledged transactions, or this one belongs to another log. It is left as it \
+                 is. To save them, make a database of the directory of the host that served then (sardonyx backup). To \
+                 give them up: sardonyx store copies PLACE --remove {place}, and then --add {place}"
+            ),
+            place,
+        };
+        #[cfg(test)]
+        super::ends::ALARMS.set(super::ends::ALARMS.get() + 1);
+        events::error!(%error, "a copy of the log is not filled");
+        Err(error)
+    }
+
     /// Lets a copy begin again, with nothing.
     fn in_another_life(&self, place: &str, before: u64) -> Result<Filling, StoreError> {
         let life = before + 1;
@@ -432,15 +488,15 @@ impl Copies {
         // Of a log that grows all the time, the last ones are copied while appends wait.
         let has_many = listed.len() > LAST_ENTRIES;
         let is_before = has_many || !filling.has_objects;
-        if is_before && !way.entries(&listed, &mut filling.next, || false)? {
-            return Ok(Step::Differs);
+        if is_before && let Some(at) = way.entries(&listed, &mut filling.next, || false)? {
+            return Ok(Step::Differs(Some(at)));
         }
         if has_many {
             return Ok(Step::More);
         }
         if !filling.has_objects {
             if !way.objects(&filling.had)? {
-                return Ok(Step::Differs);
+                return Ok(Step::Differs(None));
             }
             filling.has_objects = true;
             return Ok(Step::More);
@@ -473,10 +529,11 @@ impl Copies {
         }
         match is_behind {
             true => filling.next = listed.last().map_or(filling.next, |last| last.number + 1),
-            false if !way.entries(&listed, &mut filling.next, is_over)? => {
-                return Ok(Step::Differs);
+            false => {
+                if let Some(at) = way.entries(&listed, &mut filling.next, is_over)? {
+                    return Ok(Step::Differs(Some(at)));
+                }
             }
-            false => {}
         }
         // The list may have been old.
         while !is_behind
@@ -485,7 +542,7 @@ impl Copies {
         {
             let item = Item::Entry(filling.next);
             if put(&*way.target, item, &bytes)? != Has::These && !is_planted() {
-                return Ok(Step::Differs);
+                return Ok(Step::Differs(Some(filling.next)));
             }
             filling.next += 1;
         }
@@ -494,7 +551,7 @@ impl Copies {
         }
         let has_more = way.target.read(filling.next)?.is_some();
         if has_more && !is_planted() && !is_behind {
-            return Ok(Step::Differs);
+            return Ok(Step::Differs(Some(filling.next)));
         }
         if filling.next <= tenure.complete && !is_behind {
             return Ok(Step::More);

@@ -128,7 +128,7 @@ impl Keeper {
 
     /// The number under which this process writes this state.
     pub fn author_of(&self, record: &SetRecord) -> u64 {
-        self.author.lock().number_for(record.generation)
+        self.author.lock().number_for(record)
     }
 
     /// The same with a state as it was once written.

@@ -13,6 +13,7 @@
 //!
 //! - `record`, `ancestry`, `keeper`: the register; - `remembered`, `witness`: its newest state, in a host's directory and at each
 //!   copy; - `putting_back`, `evidence`: that state at the keeper again; - `health`: the set for people;
+//! - `ends`: copies that were restored while the register stayed;
 //! - `changing`: other places, which a person asks for; - `members`, `life`: the copies; - `chain`: one item along the
 //!   chain; - `entries`, `objects`: the store's interface;
 //! - `joining`: how a copy comes back; - `maintaining`: the thread that lets it; - `exploration`, `schedules`: all of it
@@ -55,6 +56,11 @@
 //!    ([`witness`], [`remembered`]). A process asks the copies before it becomes the writer, excludes a copy or lets one
 //!    in. A register that does not continue what one of them knows is refused, and with it all that follows.
 //!
+//! 8. *A copy that was restored is no copy.* By rules 1 and 3, the ends of the copies in a set differ by one entry at most, and
+//!    each has what a later one of the chain has. A process compares them before it becomes the writer ([`ends`]). By
+//!    rules 1, 3 and 5, a copy that comes back has at most one entry that the log lacks, so one with more is left as it
+//!    is ([`joining`]).
+//!
 //! Objects have no numbers, so a process that creates one looks at the register afterwards, and does it again on
 //! another set. Some objects of a copy that joins are deleted: those that it had before it began to join, and that the
 //! log lacks. Later ones may have been created since the log's were listed.
@@ -64,6 +70,9 @@ mod chain;
 mod changing;
 #[cfg(test)]
 mod changing_tests;
+mod ends;
+#[cfg(test)]
+mod ends_tests;
 mod entries;
 mod evidence;
 #[cfg(test)]
@@ -115,9 +124,12 @@ use remembered::{Home, Remembered};
 use sardonyx_base::events;
 use sardonyx_base::random::system_random;
 use sardonyx_base::sync::Mutex;
+use sardonyx_storage::disk::RealDisk;
+use sardonyx_storage::remote_log::known::Known;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::shell::now;
 use sardonyx_storage::remote_log::store::{Appended, StoreError};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use time::{Limits, SystemTime, Time};
@@ -211,7 +223,7 @@ impl Copies {
         let time = Box::new(SystemTime(Instant::now()));
         let mut copies = Copies::new(&spelling, keeper, view, Box::new(places), time, limits)?;
         copies.changes_copies = options.changes_copies;
-        copies.ask_at_start()?;
+        copies.ask_at_start(options.home.as_deref().and_then(next_known_to))?;
         copies.entry_bytes_max = copies.least_entry_bytes(options.entry_bytes_max);
         let copies = Arc::new(copies);
         maintaining::start(&copies);
@@ -244,14 +256,18 @@ impl Copies {
         })
     }
 
-    /// Refuses an older register than copies know. A tool that only looks shows it.
-    fn ask_at_start(&self) -> Result<(), StoreError> {
+    /// Refuses an older register than copies know, and leaves out copies that lack an entry before the number `next`, which
+    /// this host has read. A tool that only looks shows it.
+    fn ask_at_start(&self, next: Option<u64>) -> Result<(), StoreError> {
         if self.changes_copies {
             let view = self.confirm(&self.view()?, None)?;
             if !view.record.has_ancestry() {
                 events::warn!("{WITHOUT_ANCESTRY}");
             }
             self.note(&view);
+            if let Some(next) = next {
+                self.leave_out_restored(next)?;
+            }
         }
         Ok(())
     }
@@ -289,6 +305,12 @@ impl Copies {
             *seen = view.clone();
         }
     }
+}
+
+/// The number after the last entry that a host's directory records. A damaged record is the opening's to report.
+fn next_known_to(directory: &Path) -> Option<u64> {
+    let disk = RealDisk::open_for_reading(directory).ok()?;
+    Some(Known::read(&disk).ok()??.entry.next)
 }
 
 /// A host names the places of the set, or those of before a change of places.

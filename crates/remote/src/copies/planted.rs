@@ -44,12 +44,20 @@ sardonyx_base::planted_errors! {
     NotTold,
     /// Copies that are out are not asked for the newest register that they saw.
     OutNotAsked,
-    /// A process becomes the writer without asking the copies for the newest register that they saw.
+    /// A process becomes the writer without asking the copies for the newest register that they saw, and for their ends.
     TakenWithoutAsking,
     /// A copy that has seen a newer register is filled from the log of an older one.
     JoinedWithoutAsking,
     /// A host's file of the newest register is replaced without a look at it.
     FileReplaced,
+    /// A process becomes the writer without comparing the ends of the copies.
+    EndsNotCompared,
+    /// A copy that has another entry than those before it in the chain leaves the set, not the first one.
+    DiffersExcluded,
+    /// A copy that has several entries which the log has not begins another life, and they are deleted.
+    MoreDiscarded,
+    /// A process continues under its number when a person has discarded states of that number.
+    DroppedAuthorKept,
     /// A copy's objects are listed when it has begun to join, and those that the source had not are deleted.
     JoiningObjectsDeleted,
 }

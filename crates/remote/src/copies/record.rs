@@ -160,19 +160,29 @@ impl SetRecord {
         self.changed(|changed| changed.writer = writer)
     }
 
+    /// The same; all copies in the set have the log up to this number.
+    pub(super) fn complete_up_to(mut self, number: u64) -> Self {
+        self.raise_complete(number);
+        self
+    }
+
+    fn raise_complete(&mut self, number: u64) {
+        let copies = self.copies.iter_mut();
+        for copy in copies.filter(|copy| copy.standing == Standing::InSync) {
+            copy.complete = copy.complete.max(number);
+        }
+    }
+
     /// The same without this copy in the set; `complete` is known of all that are in it. `None`: it is not in the set, or is
     /// the last one.
     pub fn without(&self, place: &str, complete: u64, now: u64) -> Option<Self> {
         let is_there = self.in_sync().any(|copy| copy.place == place);
         (is_there && self.in_sync().count() > 1).then(|| {
             self.changed(|changed| {
-                for copy in &mut changed.copies {
-                    if copy.standing == Standing::InSync {
-                        copy.complete = copy.complete.max(complete);
-                    }
-                    if copy.place == place {
-                        (copy.standing, copy.since) = (Standing::Out, now);
-                    }
+                changed.raise_complete(complete);
+                let copies = changed.copies.iter_mut();
+                for copy in copies.filter(|copy| copy.place == place) {
+                    (copy.standing, copy.since) = (Standing::Out, now);
                 }
             })
         })
@@ -210,11 +220,7 @@ impl SetRecord {
             let mut copy = changed.copies.remove(at);
             (copy.standing, copy.since) = (Standing::InSync, now);
             changed.copies.push(copy);
-            for copy in &mut changed.copies {
-                if copy.standing == Standing::InSync {
-                    copy.complete = copy.complete.max(complete);
-                }
-            }
+            changed.raise_complete(complete);
         })
     }
 

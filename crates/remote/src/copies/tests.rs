@@ -228,7 +228,7 @@ impl Host {
         };
         let (open, time) = (Box::new(places), Box::new(net.clone()));
         let copies = Copies::new(&spelling, keeper, view, open, time, limits)?;
-        copies.ask_at_start()?;
+        copies.ask_at_start(None)?;
         Ok(Host {
             copies,
             net,

@@ -1,6 +1,6 @@
 //! An axis: from values to places, and where its ticks are.
 
-/// An axis.
+/// The label and the scale of one direction of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// Its meaning, with the unit.
@@ -12,7 +12,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// A linear axis.
+    /// Equal differences are equally far apart.
     pub fn linear(label: impl Into<String>) -> Self {
         Axis {
             label: label.into(),
@@ -21,7 +21,7 @@ impl Axis {
         }
     }
 
-    /// A logarithmic axis.
+    /// Equal factors are equally far apart; for values above 0.
     pub fn logarithmic(label: impl Into<String>) -> Self {
         Axis {
             logarithmic: true,
@@ -37,7 +37,6 @@ impl Axis {
         }
     }
 
-    /// The label at `tick`.
     pub(super) fn tick_label(&self, tick: f64) -> String {
         let name = (tick >= 1.0).then(|| self.names.get(tick as usize - 1));
         name.flatten().cloned().unwrap_or_else(|| tick_label(tick))
@@ -50,7 +49,6 @@ pub(super) struct Scale {
     logarithmic: bool,
     /// The values at the axis's two ends.
     ends: (f64, f64),
-    /// Their places.
     places: (f64, f64),
     /// The values that are written.
     pub(super) ticks: Vec<f64>,
@@ -135,7 +133,6 @@ impl Scale {
         }
     }
 
-    /// The place of `value`.
     pub(super) fn place(&self, value: f64) -> f64 {
         let along = |value: f64| if self.logarithmic { value.ln() } else { value };
         let (low, high) = (along(self.ends.0), along(self.ends.1));

@@ -10,7 +10,7 @@ pub struct Sheet {
     pub title: String,
     /// The number of charts in a row; at least 1.
     pub columns: usize,
-    /// The charts.
+    /// Row by row, from the left.
     pub charts: Vec<Chart>,
 }
 

@@ -51,9 +51,7 @@ pub(super) struct Svg {
 pub(super) enum Anchor {
     /// It begins there.
     Start,
-    /// Its middle is there.
     Middle,
-    /// It ends there.
     End,
 }
 

@@ -18,6 +18,7 @@
 
 use super::{Condition, ConditionError};
 use crate::schema::{Declared, Schema, Value, ValueRef};
+use sardonyx_base::waiting::Reason;
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, OnceLock};
 
@@ -143,8 +144,10 @@ pub trait RowCheck: Debug + Send + Sync {
 pub struct CheckFailure {
     /// SQLSTATE.
     pub code: &'static str,
-    /// The reason.
+    /// A half sentence that ends the message.
     pub reason: String,
+    /// The interruption of the statement, if that ended the evaluation.
+    pub interrupted: Option<Reason>,
 }
 
 /// An expression in SQL, compiled, of which a column always has the value.
@@ -186,6 +189,7 @@ fn compiler() -> Result<&'static CompileSql, CheckFailure> {
         reason: "it is in SQL, which this program does not speak: rows are written by programs that open the \
                  database with sardonyx_sql::Database"
             .to_string(),
+        interrupted: None,
     })
 }
 
@@ -225,7 +229,7 @@ pub fn declared_check(text: &str, schema: &Schema) -> Result<String, ConditionEr
         _ if matches!(plain, ConditionError::Limit { .. }) => Err(plain),
         Some(compile) => {
             let declared = (compile.declare)(text, schema);
-            declared.map_err(|CheckFailure { code, reason }| match is_column {
+            declared.map_err(|CheckFailure { code, reason, .. }| match is_column {
                 // It has the place.
                 true if code == UNKNOWN_COLUMN => plain,
                 _ => ConditionError::Sql { code, reason },

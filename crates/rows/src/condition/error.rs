@@ -1,5 +1,7 @@
 //! Why a text is no condition on a table's rows.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 /// The error of a condition, with its place in the text, in bytes from the beginning.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -28,7 +30,6 @@ pub enum ConditionError {
     Sql {
         /// SQLSTATE.
         code: &'static str,
-        /// The reason.
         reason: String,
     },
     /// The table has no such column.
@@ -64,7 +65,6 @@ pub enum ConditionError {
     Literal {
         /// The place in the text.
         at: usize,
-        /// The reason.
         reason: String,
     },
     /// It is longer, or nested deeper, than conditions may be.
@@ -74,7 +74,6 @@ pub enum ConditionError {
         at: usize,
         /// The limited quantity.
         what: &'static str,
-        /// The limit.
         limit: usize,
     },
 }

@@ -82,7 +82,6 @@ enum Operand {
     Literal(Value),
 }
 
-/// The operator of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Comparison {
     Equal,

@@ -1,7 +1,7 @@
 //! CHECK: conditions of a table, tested on a row wherever it is.
 
 use super::ConstrainedRows;
-use super::references::check_interruption;
+use super::references::{check_interruption, interrupted};
 use crate::condition::{Check, CheckFailure, SqlCheck};
 use crate::error::TableError;
 use crate::read::ReadRow;
@@ -22,7 +22,7 @@ pub fn conditions_of(schema: &Schema) -> Result<Arc<[Check]>, TableError> {
 /// Tests the conditions of a schema on a row of a table, whose values are given by the columns' numbers.
 ///
 /// # Errors
-/// [`RowError::Check`] with the first one that is false; [`RowError::Untested`].
+/// [`RowError::Check`] with the first one that is false; [`RowError::Untested`]; that the statement is to end.
 pub fn meets<'v>(
     table: &dyn Fn() -> String,
     schema: &Schema,
@@ -41,7 +41,11 @@ pub fn meets<'v>(
                 name: name.clone(),
                 condition: SqlCheck::shown(text),
             },
-            Err(CheckFailure { code, reason }) => RowError::Untested {
+            Err(CheckFailure {
+                interrupted: Some(reason),
+                ..
+            }) => return Err(interrupted(reason)),
+            Err(CheckFailure { code, reason, .. }) => RowError::Untested {
                 table: table(),
                 name: name.clone(),
                 code,

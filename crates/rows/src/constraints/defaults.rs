@@ -1,10 +1,12 @@
 //! Defaults that are computed for each row, by a program that speaks SQL, which registers for each opened database.
 
 use super::ConstrainedRows;
+use super::references::interrupted;
 use crate::error::TableError;
 use crate::read::ReadRow;
 use crate::row::{RowError, RowWriter};
 use crate::schema::{Declared, DeclaredDefault, Schema, Value, ValueRef};
+use sardonyx_base::waiting::Reason;
 use std::fmt::Debug;
 
 /// A default that cannot be computed.
@@ -12,8 +14,10 @@ use std::fmt::Debug;
 pub struct DefaultFailure {
     /// SQLSTATE.
     pub code: &'static str,
-    /// The reason.
+    /// A half sentence that ends the message.
     pub reason: String,
+    /// The interruption of the statement, if that ended the computation.
+    pub interrupted: Option<Reason>,
 }
 
 /// Computes defaults in SQL.
@@ -106,7 +110,7 @@ impl<S: ConstrainedRows> Objects for Own<'_, S> {
 /// The values of columns with computed defaults that are wanted for a new row of a table, by the columns' numbers.
 ///
 /// # Errors
-/// [`RowError::Uncomputed`].
+/// [`RowError::Uncomputed`]; that the statement is to end.
 pub fn computed_defaults<S: ConstrainedRows>(
     store: &mut S,
     table: u16,
@@ -139,7 +143,10 @@ pub fn computed_defaults<S: ConstrainedRows>(
         let values = computes.compute(&in_sql, &mut Own(store));
         values.map_err(|(at, failure)| {
             let column = in_sql.get(at).map_or(0, |declared| declared.column);
-            RowError::uncomputed(schema, name, column, failure).into()
+            match failure.interrupted {
+                Some(reason) => interrupted(reason),
+                None => RowError::uncomputed(schema, name, column, failure).into(),
+            }
         })
     })?;
     computed.extend(in_sql.iter().map(|declared| declared.column).zip(values));

@@ -2,7 +2,7 @@
 //! or to their defaults, from then on.
 
 use super::held::Why;
-use super::references::{Referred, referred, refuse_or_hold};
+use super::references::{Referred, check_interruption, referred, refuse_or_hold};
 use super::{ConstrainedRows, name_of};
 use crate::error::TableError;
 use crate::row::{RowError, RowWriter, same};
@@ -24,9 +24,15 @@ pub fn delete_row<S: ConstrainedRows>(
     table: u16,
     at: S::Place,
 ) -> Result<(), TableError> {
-    let mut going = vec![(table, at.clone())];
-    let mut known = Rows::new();
-    known.insert((table, at), Vec::new());
+    delete_all(store, vec![(table, at)])
+}
+
+/// The same of several rows, each given once.
+fn delete_all<S: ConstrainedRows>(
+    store: &mut S,
+    mut going: Vec<(u16, S::Place)>,
+) -> Result<(), TableError> {
+    let mut known: Rows<S::Place> = going.iter().map(|row| (row.clone(), Vec::new())).collect();
     let (mut staying, mut setting) = (Vec::new(), Vec::new());
     let mut next = 0;
     // Each referring row is found once, also in a circle.
@@ -69,15 +75,81 @@ pub fn delete_row<S: ConstrainedRows>(
     store.whole(|store| {
         let mut going = going.into_iter().rev();
         going.try_for_each(|(table, at)| store.delete_alone(table, at))?;
-        for ((table, at), values) in set {
-            let mut change = RowWriter::default();
-            for (column, value) in &values {
-                change.set(*column, value.as_ref());
-            }
-            store.update_row(table, at, &change)?;
-        }
-        Ok(())
+        set_columns(store, set)
     })
+}
+
+/// References to a row that was deleted: the rows that refer so are still to follow it ([`follow`]).
+#[derive(Debug, Default)]
+pub struct Followers(Vec<Referred>);
+
+/// Deletes a row. Rows that would be deleted with it, or changed, stay as they are until [`follow`]: a statement that
+/// changes rows in several ways calls it at its end, as PostgreSQL does. The caller holds references.
+///
+/// # Errors
+/// [`TableError::Referenced`] if references are not held; that the transaction is too large.
+#[cold]
+pub fn delete_before_others<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    at: S::Place,
+) -> Result<Followers, TableError> {
+    let mut followers = Vec::new();
+    for referred in referred(store, table, at.clone(), &|_| true)? {
+        let stays = match referred.reference().on_delete {
+            OnDelete::Restrict => true,
+            OnDelete::SetNull | OnDelete::SetDefault => {
+                let values = values_of(store, &referred)?;
+                is_same(&referred, &values)
+            }
+            OnDelete::Cascade => false,
+        };
+        match stays {
+            true => refuse_or_hold(store, &referred, Why::DELETED)?,
+            false => followers.push(referred),
+        }
+    }
+    store.delete_alone(table, at)?;
+    Ok(Followers(followers))
+}
+
+/// Deletes or changes the rows that refer to a deleted row now.
+///
+/// # Errors
+/// The errors of [`delete_row`].
+#[cold]
+pub fn follow<S: ConstrainedRows>(
+    store: &mut S,
+    Followers(followers): Followers,
+) -> Result<(), TableError> {
+    for (number, referred) in followers.into_iter().enumerate() {
+        check_interruption(number)?;
+        match referred.reference().on_delete {
+            OnDelete::Restrict => {}
+            OnDelete::Cascade => {
+                let rows = referred.rows(store)?.into_iter();
+                let rows = rows.map(|at| (referred.by, at)).collect();
+                delete_all(store, rows)?;
+            }
+            OnDelete::SetNull | OnDelete::SetDefault => {
+                let values = values_of(store, &referred)?;
+                let set = set_of(store, &[(referred, values)], &Rows::new())?;
+                set_columns(store, set)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn set_columns<S: ConstrainedRows>(store: &mut S, set: Rows<S::Place>) -> Result<(), TableError> {
+    for ((table, at), values) in set {
+        let mut change = RowWriter::default();
+        for (column, value) in &values {
+            change.set(*column, value.as_ref());
+        }
+        store.update_row(table, at, &change)?;
+    }
+    Ok(())
 }
 
 /// The columns to set of rows that refer so and are not deleted: each row once, however often it refers.

@@ -1,5 +1,6 @@
 //! Generated columns: computed from a row's other columns whenever it is written; values given for them are not used.
 
+use super::references::interrupted;
 use crate::condition::{CheckFailure, RowExpression, SqlCheck, compile_expression};
 use crate::error::TableError;
 use crate::read::ReadRow;
@@ -53,7 +54,7 @@ pub fn generated_of(schema: &Schema) -> Result<Arc<[Generated]>, TableError> {
 /// computed of. The row's values are given by the columns' numbers, as they will be.
 ///
 /// # Errors
-/// [`RowError::Ungenerated`]; the errors of reading the values.
+/// [`RowError::Ungenerated`]; that the statement is to end; the errors of reading the values.
 pub fn generated_values<'v>(
     (schema, table): (&Schema, &str),
     generated: &[Generated],
@@ -77,8 +78,10 @@ pub fn generated_values<'v>(
         }
         let expression = one.expression.as_ref().map_err(Clone::clone);
         let result = expression.and_then(|expression| expression.value(&values));
-        let result =
-            result.map_err(|failure| RowError::ungenerated(schema, table, one.column, failure));
+        let result = result.map_err(|failure| match failure.interrupted {
+            Some(reason) => interrupted(reason),
+            None => RowError::ungenerated(schema, table, one.column, failure).into(),
+        });
         computed.push((one.column, result?));
     }
     Ok(computed)

@@ -7,19 +7,15 @@
 
 use super::ConstrainedRows;
 use super::keys::{duplicate, rows_of_key};
+use super::notes::{NoteKey, Notes, OfPlace, Place};
 use super::references::{
     check_interruption, is_there, no_such_reference, referenced, referring, values_of,
 };
 use crate::error::TableError;
 use crate::row::identity;
 use crate::schema::{ForeignKey, IndexDefinition, Schema, Value, ValueRef};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
-
-/// A reference, or a unique key (true), by its table and its name.
-type Place = (u16, bool, Arc<str>);
-/// The values of a reference, or a key, by their bytes.
-type Notes = BTreeMap<Vec<Vec<u8>>, Note>;
 
 /// The part of a held reference that is checked now; the notes of the rest are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -42,7 +38,7 @@ impl Due {
     };
 
     /// True first if a note is checked; second if a row with the same key does not satisfy it.
-    fn of(self, why: Why) -> (bool, bool) {
+    pub(super) fn of(self, why: Why) -> (bool, bool) {
         let is_strict = self.strict_delete && why.has(Why::DELETED)
             || self.strict_update && why.has(Why::CHANGED);
         (self.now || is_strict, is_strict)
@@ -60,14 +56,7 @@ pub struct HeldReference {
     pub name: Arc<str>,
 }
 
-/// The reason why values are checked.
-#[derive(Clone, Debug)]
-struct Note {
-    values: Vec<Value>,
-    why: Why,
-}
-
-/// Bits, since several may be so.
+/// Why values are checked: bits, since several may be so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Why(u8);
 
@@ -81,8 +70,13 @@ impl Why {
     /// Several rows had one key.
     pub const SHARED: Why = Why(8);
 
-    fn has(self, other: Why) -> bool {
+    pub fn has(self, other: Why) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// Both.
+    pub fn with(self, other: Why) -> Why {
+        Why(self.0 | other.0)
     }
 }
 
@@ -91,15 +85,10 @@ impl Why {
 pub struct HeldReferences {
     /// References that do not hold are noted.
     holds: bool,
+    /// The number of the transaction's marks.
+    marks: usize,
     /// Allocated with the first note.
-    noted: Option<Box<Noted>>,
-}
-
-#[derive(Debug, Default)]
-struct Noted {
-    notes: Arc<BTreeMap<Place, Notes>>,
-    /// The notes at each mark of the transaction.
-    at_marks: Vec<Arc<BTreeMap<Place, Notes>>>,
+    noted: Option<Box<Notes>>,
 }
 
 impl HeldReferences {
@@ -115,14 +104,12 @@ impl HeldReferences {
 
     /// True if no reference has notes.
     pub fn is_empty(&self) -> bool {
-        self.noted
-            .as_ref()
-            .is_none_or(|noted| noted.notes.is_empty())
+        self.noted.as_ref().is_none_or(|noted| noted.is_empty())
     }
 
     /// The references with notes, in the order of their tables' numbers and their names.
     pub fn references(&self) -> Vec<HeldReference> {
-        let noted = self.noted.iter().flat_map(|noted| noted.notes.keys());
+        let noted = self.noted.iter().flat_map(|noted| noted.places());
         let noted = noted.map(|(table, is_key, name)| HeldReference {
             table: *table,
             is_key: *is_key,
@@ -131,39 +118,43 @@ impl HeldReferences {
         noted.collect()
     }
 
-    /// Keeps the notes of a mark of the transaction, by its number.
+    /// Keeps the notes of a mark of the transaction, by its number. Later marks are forgotten.
+    #[inline]
     pub fn mark(&mut self, mark: usize) {
+        self.marks = mark + 1;
         if let Some(noted) = &mut self.noted {
-            noted.at_marks.resize_with(mark, Arc::default);
-            noted.at_marks.push(Arc::clone(&noted.notes));
+            noted.mark(mark);
         }
     }
 
-    /// The notes are again as they were at a mark.
+    /// The notes are again as they were at a mark. Later marks are forgotten.
     #[inline]
     pub fn return_to(&mut self, mark: usize) {
+        self.marks = mark + 1;
         if let Some(noted) = &mut self.noted {
-            // A mark from before the first note has none.
-            noted.notes = noted.at_marks.get(mark).cloned().unwrap_or_default();
-            noted.at_marks.truncate(mark + 1);
+            noted.return_to(mark);
+        }
+    }
+
+    /// Forgets a mark and later ones. The notes stay.
+    #[inline]
+    pub fn release(&mut self, mark: usize) {
+        self.marks = mark;
+        if let Some(noted) = &mut self.noted {
+            noted.release(mark);
         }
     }
 
     #[inline]
-    fn notes_of(&self, place: &Place) -> Option<&Notes> {
-        self.noted.as_ref()?.notes.get(place)
+    fn notes_of(&self, place: &Place) -> Option<&OfPlace> {
+        self.noted.as_ref()?.of(place)
     }
 
     /// Forgets the notes of a reference that were due.
     #[inline]
     fn checked(&mut self, place: &Place, due: Due) {
-        let Some(noted) = &mut self.noted else {
-            return;
-        };
-        if due.now {
-            Arc::make_mut(&mut noted.notes).remove(place);
-        } else if let Some(notes) = Arc::make_mut(&mut noted.notes).get_mut(place) {
-            notes.retain(|_, note| !due.of(note.why).0);
+        if let Some(noted) = &mut self.noted {
+            noted.checked(place, due, self.marks > 0);
         }
     }
 
@@ -205,7 +196,7 @@ impl HeldReferences {
         }
         let notes = self.notes_of(&(table, true, (*index.name).into()));
         let key = || identities(schema, &index.columns(), values.iter().copied());
-        notes.is_some_and(|notes| notes.contains_key(&key()))
+        notes.is_some_and(|notes| notes.get(&key()).is_some())
     }
 
     fn note_at(
@@ -218,13 +209,7 @@ impl HeldReferences {
     ) {
         let key = identities(schema, columns, values.iter().map(Value::as_ref));
         let noted = self.noted.get_or_insert_default();
-        let notes = Arc::make_mut(&mut noted.notes);
-        let notes = notes.entry(place).or_default();
-        let note = notes.entry(key).or_insert(Note {
-            values,
-            why: Why::default(),
-        });
-        note.why.0 |= why.0;
+        noted.note(place, key, values, why, self.marks > 0);
     }
 }
 
@@ -262,7 +247,7 @@ fn check_keys<S: ConstrainedRows>(store: &S, place: &Place, due: Due) -> Result<
     let Some(index) = index.filter(|_| due.now) else {
         return Ok(());
     };
-    for (number, note) in notes.values().enumerate() {
+    for (number, (_, note)) in notes.due(due).enumerate() {
         check_interruption(number)?;
         let values: Vec<_> = note.values.iter().map(Value::as_ref).collect();
         if rows_of_key(store, table, index, &values)? > 1 {
@@ -277,7 +262,7 @@ fn identities<'v>(
     schema: &Schema,
     columns: &[usize],
     values: impl Iterator<Item = ValueRef<'v>>,
-) -> Vec<Vec<u8>> {
+) -> NoteKey {
     let columns = columns.iter().zip(values);
     let bytes = columns.map(|(&column, value)| identity(schema.columns[column].kind, value));
     bytes.collect()
@@ -296,26 +281,26 @@ fn check_notes<S: ConstrainedRows>(store: &S, place: &Place, due: Due) -> Result
     let Some(reference) = keys.find(|key| *key.name == *place.2) else {
         return Ok(());
     };
-    if !notes.values().any(|note| due.of(note.why).0) {
-        return Ok(());
-    }
-    // The rows are looked at once for all notes, where no index finds them.
-    let scanned = match store.has_index_of(table, &reference.columns) {
-        true => None,
-        false => Some(all_referring(store, table, reference, notes)?),
-    };
-    for (key, note) in notes {
+    let has_index = store.has_index_of(table, &reference.columns);
+    // Where no index finds the rows, they are looked at once for all notes, if the referenced row of one is not there.
+    let mut scanned = None;
+    for (number, (key, note)) in notes.due(due).enumerate() {
+        check_interruption(number)?;
         let values: Vec<_> = note.values.iter().map(Value::as_ref).collect();
-        let (is_due, is_strict) = due.of(note.why);
-        if !is_due || !is_strict && is_there(store, reference, &values)? {
+        let (_, is_strict) = due.of(note.why);
+        if !is_strict && is_there(store, reference, &values)? {
             continue;
         }
-        let refers = match &scanned {
-            Some(scanned) => scanned.contains(key),
-            None => !referring(store, table, reference, &values)?.is_empty(),
+        let refers = match (has_index, &mut scanned) {
+            (true, _) => !referring(store, table, reference, &values)?.is_empty(),
+            (false, Some(scanned)) => HashSet::contains(scanned, key),
+            (false, scanned) => {
+                let found = all_referring(store, table, reference, notes)?;
+                scanned.insert(found).contains(key)
+            }
         };
         if refers {
-            return Err(match note.why.has(Why(Why::DELETED.0 | Why::CHANGED.0)) {
+            return Err(match note.why.has(Why::DELETED.with(Why::CHANGED)) {
                 true => referenced(store, table, reference, &values),
                 false => no_such_reference(store, table, reference, &values),
             });
@@ -329,8 +314,8 @@ fn all_referring<S: ConstrainedRows>(
     store: &S,
     table: u16,
     reference: &ForeignKey,
-    notes: &Notes,
-) -> Result<HashSet<Vec<Vec<u8>>>, TableError> {
+    notes: &OfPlace,
+) -> Result<HashSet<NoteKey>, TableError> {
     let mut found = HashSet::new();
     let Some(schema) = store.row_schema(table) else {
         return Ok(found);
@@ -344,7 +329,7 @@ fn all_referring<S: ConstrainedRows>(
             continue;
         }
         let key = identities(schema, &reference.columns, values.into_iter());
-        if notes.contains_key(&key) {
+        if notes.get(&key).is_some() {
             found.insert(key);
         }
     }

@@ -54,7 +54,6 @@ pub(super) fn note_shared<S: ConstrainedRows>(
     }
 }
 
-/// The number of rows with a key.
 pub(super) fn rows_of_key<S: ConstrainedRows>(
     store: &S,
     table: u16,

@@ -6,6 +6,7 @@
 //! - [`check_row`], made of [`check_conditions`] and [`check_references`]: of a row in its current state;
 //! - [`check_added_references`], [`check_all_conditions`]: of all rows, when a schema has changed;
 //! - [`check_unreferenced`], [`delete_row`], [`take_row`]: of a row that is changed or deleted;
+//! - [`delete_before_others`], [`follow`]: of a row that is deleted, and of those that follow it later;
 //! - [`HeldReferences`], [`check_held`]: references that are checked at the end of a statement or transaction;
 //! - [`computed_defaults`]: of a row that is inserted;
 //! - [`generated_values`]: of columns that are computed from others;
@@ -22,11 +23,12 @@ mod generated;
 mod held;
 mod keys;
 mod marks;
+mod notes;
 mod references;
 
 pub use checks::{check_all_conditions, check_new_row, conditions_of, meets};
 pub use defaults::{ComputeDefaults, DefaultFailure, Objects, computed_defaults, objects};
-pub use deleting::delete_row;
+pub use deleting::{Followers, delete_before_others, delete_row, follow};
 pub use generated::{
     Generated, generated_of, generated_of_changed, generated_of_new, generated_values,
 };
@@ -123,7 +125,6 @@ pub trait ConstrainedRows: WriteRows {
     fn held_mut(&mut self) -> &mut HeldReferences;
 }
 
-/// The name of a table.
 fn name_of<S: ConstrainedRows>(store: &S, table: u16) -> String {
     let definition = store.definitions().get(usize::from(table));
     definition.map_or_else(|| format!("number {table}"), |there| there.name.clone())

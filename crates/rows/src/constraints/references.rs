@@ -12,7 +12,7 @@ use crate::error::TableError;
 use crate::read::ReadRow;
 use crate::row::{same, shown};
 use crate::schema::{ForeignKey, Schema, SchemaError, Value, ValueRef};
-use sardonyx_base::waiting;
+use sardonyx_base::waiting::{self, Reason};
 use sardonyx_storage::log::LogError;
 use std::sync::Arc;
 
@@ -27,12 +27,19 @@ pub(super) fn check_interruption(row: usize) -> Result<(), TableError> {
     if row.is_multiple_of(ROWS_BETWEEN_LOOKS)
         && let Some(reason) = waiting::interruption()
     {
-        return Err(LogError::Interrupted(reason).into());
+        return Err(interrupted(reason));
     }
     Ok(())
 }
 
+/// The error of a statement that is to end for this reason.
+#[cold]
+pub(super) fn interrupted(reason: Reason) -> TableError {
+    LogError::Interrupted(reason).into()
+}
+
 /// Values of a reference by which rows may refer to a row.
+#[derive(Debug)]
 pub(super) struct Referred {
     pub by: u16,
     pub schema: Arc<Schema>,

@@ -26,7 +26,6 @@ pub enum RowError {
         /// The names of its columns.
         there_are: String,
     },
-    /// A column is given twice.
     #[error("column {column:?} of table {table:?} is given twice")]
     Twice { table: String, column: String },
     /// So many values, and not as many as there are columns.
@@ -179,7 +178,7 @@ impl RowError {
         schema: &Schema,
         table: &str,
         column: usize,
-        CheckFailure { code, reason }: CheckFailure,
+        CheckFailure { code, reason, .. }: CheckFailure,
     ) -> RowError {
         let column = schema.columns.get(column);
         RowError::Ungenerated {
@@ -204,6 +203,7 @@ impl RowError {
         let failure = DefaultFailure {
             code: "0A000",
             reason,
+            interrupted: None,
         };
         RowError::uncomputed(schema, table, column, failure)
     }

@@ -54,7 +54,6 @@ impl Unfit {
     }
 }
 
-/// Returns true if a column of a row is null.
 #[inline]
 pub(crate) fn is_null(row: &[u8], column: &Column) -> bool {
     let is_set = |NullBit { byte, bit }| row[byte as usize] >> bit & 1 == 1;

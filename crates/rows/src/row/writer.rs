@@ -289,7 +289,6 @@ fn check_null(schema: &Schema, table: &str, number: usize) -> Result<(), RowErro
     }
 }
 
-/// The number of the column with this name.
 pub(crate) fn column_named(schema: &Schema, table: &str, name: &str) -> Result<usize, RowError> {
     schema
         .column(name)

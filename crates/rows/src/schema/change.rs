@@ -2,7 +2,10 @@
 //! new shape, which existing pages do not have. A dropped or renamed one changes no row.
 
 use super::builder::first_free;
-use super::{Column, Declared, NullBit, Schema, SchemaError, Type, Value};
+use super::{
+    Column, Declared, IndexDefinition, IndexKind, KeyPart, NullBit, PRIMARY, Schema, SchemaError,
+    Type, Value,
+};
 use crate::condition::{Check, Condition, SqlCheck};
 use sardonyx_storage::catalogue::RECORD_BYTES_MAX;
 
@@ -262,6 +265,37 @@ impl Schema {
         // The first bit may have been written.
         column.null = null.map(|room| NullBit { bit: 1, ..room });
         column.since_shape = since_shape;
+        schema.check()?;
+        Ok(schema)
+    }
+
+    /// With another primary key, a column that numbers the rows and has its values in all of them; the columns of the key
+    /// before are a unique index of this name.
+    ///
+    /// # Errors
+    /// [`SchemaError::UnknownColumn`]; the errors of [`Schema::check`].
+    #[inline]
+    pub fn with_numbered_rows(&self, column: &str, index: &str) -> Result<Schema, SchemaError> {
+        let number = self.column_to_change(column)?;
+        let mut schema = self.clone();
+        // Until all rows had their numbers they could be null.
+        schema.columns[number].null = None;
+        let by_number = IndexDefinition {
+            name: PRIMARY.to_string(),
+            kind: IndexKind::Ordered,
+            unique: true,
+            deferrable: false,
+            key: vec![KeyPart {
+                column: number,
+                descending: false,
+            }],
+        };
+        let before = std::mem::replace(&mut schema.primary, by_number);
+        schema.indexes.push(IndexDefinition {
+            name: index.to_string(),
+            kind: IndexKind::Ordered,
+            ..before
+        });
         schema.check()?;
         Ok(schema)
     }

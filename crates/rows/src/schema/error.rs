@@ -41,7 +41,6 @@ pub enum SchemaError {
     TooMany {
         /// The limited items.
         what: &'static str,
-        /// Their number.
         count: usize,
         /// The largest number.
         limit: usize,
@@ -50,7 +49,6 @@ pub enum SchemaError {
     #[error("the default of column {column:?} is {default}, which is no value of type {kind}")]
     Default {
         column: String,
-        /// Its type.
         kind: Type,
         default: String,
     },
@@ -60,13 +58,11 @@ pub enum SchemaError {
         column: String,
         reason: &'static str,
     },
-    /// There is no primary key.
     #[error("there is no primary key: name its columns with `primary_key`")]
     NoPrimaryKey,
     /// A column of the primary key may be null.
     #[error("column {column:?} is of the primary key, so it cannot be nullable")]
     NullableKey { column: String },
-    /// A key has a column twice.
     #[error("column {column:?} is twice in the key of {index:?}")]
     KeyColumnTwice { column: String, index: String },
     /// The rows' fixed part is longer than a page has room for.
@@ -124,7 +120,6 @@ pub enum SchemaError {
     )]
     NotWider {
         column: String,
-        /// Its type.
         from: Type,
         /// The type that it should get.
         to: Type,

@@ -30,7 +30,7 @@ impl IndexDefinition {
     }
 }
 
-/// The kind of an index.
+/// The way to find keys: it decides whether an index gives ranges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum IndexKind {
     /// By whole keys only, fastest.

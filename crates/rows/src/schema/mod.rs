@@ -83,7 +83,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// The number of the column with this name.
+    /// The column's place in the schema; `None` if no column has this name.
     #[inline]
     pub fn column(&self, name: &str) -> Option<usize> {
         let named = |column: &Column| !column.dropped && column.name == name;

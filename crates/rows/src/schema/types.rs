@@ -162,7 +162,7 @@ impl fmt::Display for Type {
      time, timestamp or uuid"
 )]
 pub struct UnknownType {
-    /// The text.
+    /// As it was to be read as a type.
     pub text: String,
 }
 

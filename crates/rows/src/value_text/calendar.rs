@@ -48,7 +48,6 @@ pub fn add_months(days: i64, months: i64) -> Option<i64> {
     (0..4).find_map(|less| days_of(year, month, day.checked_sub(less)?))
 }
 
-/// Writes a day.
 pub(crate) fn write_date(f: &mut fmt::Formatter<'_>, days: i64) -> fmt::Result {
     let (year, month, day) = date_of(days);
     match year {

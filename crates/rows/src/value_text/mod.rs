@@ -20,20 +20,27 @@ pub use calendar::{add_months, date_of, days_of};
 pub(crate) use calendar::{parse_date, parse_time, parse_timestamp};
 
 use crate::schema::{NonFinite, Type, VALUE_BYTES_MAX, Value, ValueRef};
+use sardonyx_base::error::{CrateError, Error, Kind};
 use std::fmt;
 
 /// The reason why a text is no value of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("not a value of type {kind}: {reason}")]
 pub struct ValueTextError {
-    /// The type.
+    /// The type that the text was read as.
     pub kind: Type,
-    /// The reason.
+    /// A half sentence that ends the message.
     pub reason: &'static str,
 }
 
+/// So `"2026-11-29".parse::<Date>()?` works in a transaction's closure.
+impl CrateError for ValueTextError {
+    fn kind(&self) -> Kind {
+        Error::Refused
+    }
+}
+
 impl ValueTextError {
-    /// The text is a value of another type.
     pub(crate) fn of_another_type(kind: Type) -> Self {
         let reason = "it is one of another type";
         ValueTextError { kind, reason }

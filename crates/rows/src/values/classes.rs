@@ -16,7 +16,6 @@ const CELL_BYTES: [usize; 24] = [
     1016, 1360, 2040, 4080,
 ];
 
-/// The layouts of the classes' pages.
 const LAYOUTS: [PageLayout; CLASSES] = {
     let mut layouts = [PageLayout::of(8); CLASSES];
     let mut class = 0;

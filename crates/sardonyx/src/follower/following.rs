@@ -79,7 +79,6 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A snapshot of it.
     pub fn snapshot(&mut self) -> Result<Arc<SpaceSnapshot>, Error> {
         self.check()?;
         Ok(self.space.snapshot()?)

@@ -24,7 +24,7 @@ pub struct Committed {
 /// The ways to read the tables.
 #[derive(Debug)]
 pub enum Reached<'t> {
-    /// In a turn.
+    /// The call has the serial stage.
     Turn(Turn<'t>),
     /// A long transaction has the serial stage.
     Committed(Committed),

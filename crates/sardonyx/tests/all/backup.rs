@@ -16,7 +16,6 @@ fn rows(database: &Tables, notes: sardonyx::Journal<Note>) -> Vec<(u64, u64)> {
     rows
 }
 
-/// The names in a directory.
 fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).expect("lists");
     let names = entries.map(|entry| entry.expect("lists").file_name().into_string());

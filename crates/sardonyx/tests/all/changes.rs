@@ -64,7 +64,6 @@ fn changes(tables: &Tables) -> Vec<Change> {
 /// A change's kind, and an item's values before and after.
 type OfItem = (ChangeKind, Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// The changes of items.
 fn of_items(changes: &[Change]) -> Vec<OfItem> {
     let bytes = |row: Option<RowRef<'_, OneRow>>| {
         row.map(|row| match row.get("after").unwrap() {

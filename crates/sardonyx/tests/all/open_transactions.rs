@@ -24,7 +24,6 @@ fn bump(tx: &mut OpenTransaction, items: Table<Item>, id: u64) -> Result<Option<
     tx.update(items, id, |item| item.value += 1)
 }
 
-/// The conflict that an error is.
 fn conflict(error: &Error) -> &Conflict {
     assert!(error.is_conflict(), "{error:?}");
     error.downcast_ref().expect("a conflict")

@@ -60,7 +60,6 @@ impl Wake for Holding {
 enum Place {
     /// Dropped by a submitted closure.
     Closure,
-    /// Closed by one.
     Closed,
     /// With a request's arguments.
     Arguments,

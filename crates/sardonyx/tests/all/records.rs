@@ -213,6 +213,28 @@ fn with_invoices(directory: &std::path::Path) -> (Tables, sardonyx::Table<Invoic
 }
 
 #[test]
+fn a_text_that_is_no_date_is_refused_and_undoes_the_transaction() {
+    let directory = tempfile::tempdir().unwrap();
+    let (shop, invoices) = with_invoices(directory.path());
+    let insert = |code: &str, date: &str| {
+        shop.run(|tx| {
+            tx.delete(invoices, "000")?;
+            let (code, date) = (code.to_string(), date.parse::<Date>()?);
+            let note = None;
+            tx.insert(invoices, &Invoice { code, date, note })
+        })
+    };
+    let refused = insert("100", "2026-02-30").unwrap_err();
+    assert!(matches!(refused, Error::Refused(_)), "{refused}");
+    assert!(refused.to_string().contains("date"), "{refused}");
+    assert_eq!(shop.read(|view| view.count(invoices)).unwrap(), 30);
+    insert("100", "2026-02-28").unwrap();
+    assert_eq!(shop.read(|view| view.count(invoices)).unwrap(), 30);
+    let added = shop.read(|view| view.get(invoices, "100")).unwrap();
+    assert_eq!(added.expect("inserted").date, Date(20_512));
+}
+
+#[test]
 fn structs_are_found_by_indexes_in_transactions_and_snapshots() {
     let directory = tempfile::tempdir().unwrap();
     let (shop, invoices) = with_invoices(directory.path());

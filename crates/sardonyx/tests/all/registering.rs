@@ -3,7 +3,6 @@
 use sardonyx::procedures::{Procedure, TableSpace};
 use sardonyx::{Error, Tables, Transaction};
 
-/// Gives a number.
 struct Give(u64);
 
 impl Procedure for Give {

@@ -184,11 +184,11 @@ type EndAt = fn(u64) -> End;
 
 fn walk_all_ends(seed: u64) {
     let ends: [(&str, EndAt, usize); 5] = [
-        ("crash", End::Crash, 9),
-        ("kill", End::Kill, 13),
-        ("failed sync", End::FailedSync, 5),
-        ("failed sync, then cut", End::FailedSyncThenCut, 5),
-        ("failed write", End::FailedWrite, 7),
+        ("crash", End::Crash, 17),
+        ("kill", End::Kill, 23),
+        ("failed sync", End::FailedSync, 11),
+        ("failed sync, then cut", End::FailedSyncThenCut, 11),
+        ("failed write", End::FailedWrite, 13),
     ];
     for (what, end, stride) in ends {
         let walk = Walk::each(stride).beginning(seed).at_least(5);

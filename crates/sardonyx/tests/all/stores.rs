@@ -256,7 +256,6 @@ fn number<S: Store>(store: &mut S, table: &str) -> Result<u16, Error> {
     Ok(Rows::named(&mut *store, table)?.number())
 }
 
-/// A column that a table has, or any.
 fn place<S: Store>(store: &mut S, table: u16, column: &str) -> usize {
     let schema = store.row_schema(table);
     schema.and_then(|schema| schema.column(column)).unwrap_or(0)

@@ -68,7 +68,6 @@ pub fn end(well: bool) -> ! {
 }
 
 impl Child {
-    /// Kills it.
     pub fn kill(self) {
         // SAFETY: a child that was made here and not waited for.
         unsafe {

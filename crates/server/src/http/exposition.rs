@@ -10,7 +10,6 @@
 use crate::state::Histogram;
 use std::fmt::Write;
 
-/// A format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// OpenMetrics 1.0.

@@ -9,7 +9,6 @@ use base64::prelude::BASE64_STANDARD;
 use ring::digest::{SHA256, digest};
 use std::sync::LazyLock;
 
-/// The page.
 pub const PAGE: &str = include_str!("page.html");
 
 /// The Content-Security-Policy of the page.

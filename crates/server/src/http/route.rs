@@ -14,13 +14,10 @@ use std::net::IpAddr;
 pub enum Route {
     /// Liveness.
     Live,
-    /// Readiness.
     Ready,
-    /// The metrics.
     Metrics(Format),
     /// The state as JSON.
     State,
-    /// The page.
     Page,
 }
 

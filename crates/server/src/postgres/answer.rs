@@ -236,7 +236,6 @@ impl Answers<'_> {
         self.message(b'c', |_| ());
     }
 
-    /// An error.
     pub fn error(&mut self, severity: Severity, error: &SqlError) {
         let severity = match severity {
             Severity::Error => "ERROR",

@@ -31,7 +31,6 @@ impl Copying {
         }
     }
 
-    /// A copy of a portal.
     pub fn of_portal(statement: Arc<Prepared>, memory: Share) -> Self {
         Copying {
             statement,
@@ -41,7 +40,6 @@ impl Copying {
         }
     }
 
-    /// The statement.
     pub fn statement(&self) -> &Arc<Prepared> {
         &self.statement
     }

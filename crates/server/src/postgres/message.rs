@@ -66,13 +66,13 @@ pub enum MessageError {
         kind: char,
         /// The name of the code.
         what: &'static str,
-        /// The code.
+        /// As the client sent it.
         code: i64,
     },
     /// The kind is unknown, or of a greeting after the first message.
     #[error("invalid frontend message type {kind}")]
     Kind {
-        /// The kind.
+        /// The message's first byte.
         kind: u8,
     },
     /// The message is not allowed while data is copied in.
@@ -141,7 +141,7 @@ pub enum Greeting<'a> {
 /// A prepared statement or a portal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
-    /// A statement.
+    /// A prepared statement, made by Parse.
     Statement,
     /// A portal: a statement with its parameters.
     Portal,
@@ -213,7 +213,7 @@ pub struct Codes<'a, const BYTES: usize>(&'a [u8]);
 /// The format of a value: text, or the type's binary form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Format {
-    /// As text.
+    /// Format code 0.
     #[default]
     Text,
     /// In the type's binary form.
@@ -231,7 +231,7 @@ impl<'a, const BYTES: usize> Codes<'a, BYTES> {
         self.0
     }
 
-    /// The number of codes.
+    /// As the message counts them; one code may be meant for all values.
     pub fn len(&self) -> usize {
         self.0.len() / BYTES
     }

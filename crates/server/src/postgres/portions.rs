@@ -40,7 +40,6 @@ pub struct Portion<'a> {
 }
 
 impl Portions {
-    /// The portions of these rows.
     pub fn of(rows: Rows, memory: Option<Share>) -> Self {
         Portions {
             rows: usize::try_from(rows.count).unwrap_or(usize::MAX),

@@ -22,7 +22,6 @@ const MINOR: u16 = 2;
 /// A client that is authenticated.
 #[derive(Debug)]
 pub struct Client {
-    /// The connection.
     pub connection: Connection,
     /// The user's name.
     pub user: String,

@@ -56,7 +56,7 @@ pub struct State {
     pub errors: Vec<Errors>,
     /// The slowest statements of the last hour, slowest first; `None` for clients that may not read all tables.
     pub slow_statements: Option<Vec<Statement>>,
-    /// The number of slow statements in all.
+    /// Since the server started; the list has the last ones only.
     pub slow_total: u64,
 }
 
@@ -118,7 +118,7 @@ impl Stages {
     }
 }
 
-/// The checkpointing stage.
+/// The progress of checkpoints, and what they have written.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// Checkpoints completed.
@@ -158,7 +158,7 @@ pub struct Store {
 pub struct Memory {
     /// Pages of tables and journals.
     pub pages: u64,
-    /// Indexes.
+    /// Bytes of all indexes, in memory.
     pub indexes: u64,
 }
 
@@ -173,7 +173,7 @@ pub struct Recovery {
     pub transactions: u64,
 }
 
-/// A table.
+/// A line of the page's list of tables.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Table {
     /// Its name.

@@ -23,7 +23,7 @@ pub struct Rates {
     pub backup_bytes: f64,
     /// The times of group writes: the quantiles of [`Rates::QUANTILES`], in seconds.
     pub write_seconds: Option<[f64; 3]>,
-    /// The loads of the stages.
+    /// The busy share of each stage's time.
     pub loads: StageLoads,
     /// Clients, by protocol.
     pub clients: Vec<ClientRates>,
@@ -39,7 +39,7 @@ pub type StageLoads = Stages;
 /// The work of the clients of a protocol between two states.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct ClientRates {
-    /// The protocol.
+    /// As the label of the metrics.
     pub protocol: String,
     /// Flights in a second.
     pub flights: f64,

@@ -56,7 +56,6 @@ impl Claim {
         Claim(self.0 & !0xc0 | (state as u64) << 6)
     }
 
-    /// The next claim, of this slot.
     fn next(self, state: State, slot: usize) -> Self {
         Claim((self.0 >> 8).wrapping_add(1) << 8 | (state as u64) << 6 | slot as u64)
     }

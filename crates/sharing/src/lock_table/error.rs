@@ -1,5 +1,7 @@
 //! Why the global lock table refuses something.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use crate::protocol::{NodeId, PageId};
 use std::io;
 
@@ -19,17 +21,13 @@ pub enum LockTableError {
     },
     /// The segment holds no lock table.
     #[error("{place} is not a global lock table: name the file that the first node made")]
-    Foreign {
-        /// The place.
-        place: String,
-    },
+    Foreign { place: String },
     /// It is one of another version of this program.
     #[error(
         "the global lock table at {place} has layout {found}, this program {expected}: run the same \
          version on all nodes"
     )]
     Version {
-        /// The place.
         place: String,
         /// Its layout.
         found: u64,
@@ -41,7 +39,6 @@ pub enum LockTableError {
         "the global lock table at {place} belongs to database {found:016x}, this node's is {expected:016x}"
     )]
     Database {
-        /// The place.
         place: String,
         /// The identity of its database.
         found: u64,
@@ -53,7 +50,6 @@ pub enum LockTableError {
         "the global lock table at {place} is for pages of {found} bytes, this node has pages of {expected}"
     )]
     PageSize {
-        /// The place.
         place: String,
         /// Its pages, in bytes.
         found: u64,
@@ -63,7 +59,6 @@ pub enum LockTableError {
     /// The head or the length is wrong.
     #[error("the global lock table at {place} is damaged: {reason}; stop all nodes and remove it")]
     Damaged {
-        /// The place.
         place: String,
         /// The fault.
         reason: String,
@@ -90,7 +85,6 @@ pub enum LockTableError {
         "slot {slot} is that of process {process}; if it is dead, its node has to be recovered first"
     )]
     SlotTaken {
-        /// The slot.
         slot: usize,
         /// The process that has or had it.
         process: u32,
@@ -100,38 +94,25 @@ pub enum LockTableError {
         "slot {slot} was used {} times: take another, or make the global lock table anew",
         super::layout::LIVES
     )]
-    SlotUsedUp {
-        /// The slot.
-        slot: usize,
-    },
+    SlotUsedUp { slot: usize },
     /// There is no room for another entry or overflow cell.
     #[error(
         "the global lock table is full ({cells} cells): make it larger, or let transactions lock fewer pages"
     )]
-    Full {
-        /// The cells that it has.
-        cells: usize,
-    },
+    Full { cells: usize },
     /// Too many transactions want one page.
     #[error("more than {limit} transactions hold or await locks on page {}", page.0)]
     TooManyOwners {
-        /// The page.
         page: PageId,
         /// The number that an entry has room for.
         limit: usize,
     },
     /// The page's number is none.
     #[error("{} is not the number of a page", page.0)]
-    NoPage {
-        /// The number.
-        page: PageId,
-    },
+    NoPage { page: PageId },
     /// The entry names a node that is not there.
     #[error("node {} is not, or no longer, a node of this global lock table", node.0)]
-    UnknownNode {
-        /// The node.
-        node: NodeId,
-    },
+    UnknownNode { node: NodeId },
     /// The entry is not one.
     #[error("the entry of page {} in the global lock table is damaged", page.0)]
     Corrupt {
@@ -140,12 +121,7 @@ pub enum LockTableError {
     },
     /// A node cannot leave, or be forgotten, as long as entries name it.
     #[error("the entry of page {} still names node {}", page.0, node.0)]
-    StillNamed {
-        /// The page.
-        page: PageId,
-        /// The node.
-        node: NodeId,
-    },
+    StillNamed { page: PageId, node: NodeId },
 }
 
 impl LockTableError {

@@ -1,5 +1,7 @@
 //! Why a node refuses something, or has stopped.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use super::loose::FrameError;
 use crate::lock_table::LockTableError;
 use crate::protocol::fence::Fenced;
@@ -64,7 +66,6 @@ pub enum NodeError {
     NoPage {
         /// The page asked for.
         page: u64,
-        /// Pages that there are.
         pages: u64,
     },
     /// The bytes are not in one page.
@@ -72,7 +73,6 @@ pub enum NodeError {
     NotInPage {
         /// Their beginning.
         offset: usize,
-        /// Their number.
         length: usize,
     },
     /// The transaction has more pages at work than the node's buffer.
@@ -90,7 +90,6 @@ pub enum NodeError {
          and a log segment"
     )]
     TransactionTooLarge {
-        /// Its bytes.
         bytes: usize,
         /// The most there may be.
         bytes_max: usize,
@@ -103,10 +102,7 @@ pub enum NodeError {
         "all {slots} slots for nodes are taken; those of dead nodes are free when a living node has recovered \
          them: try again, or end all nodes"
     )]
-    NoFreeSlot {
-        /// The number of slots.
-        slots: usize,
-    },
+    NoFreeSlot { slots: usize },
     /// Other processes share the database, and their memory is not here.
     #[error(
         "other processes have the database open, but no shared memory of nodes is at {place}: nodes of it must see \
@@ -119,10 +115,7 @@ pub enum NodeError {
     },
     /// This process has the database open already.
     #[error("this process shares the database {place} already: join more nodes by that handle")]
-    OpenHere {
-        /// The place.
-        place: String,
-    },
+    OpenHere { place: String },
     /// A word that another node wrote is wrong.
     #[error(
         "{what} is damaged: end all nodes; the database is recovered from its log when it is opened again"
@@ -137,7 +130,6 @@ pub enum NodeError {
          missing; end all nodes and open the database again"
     )]
     VersionMissing {
-        /// The page.
         page: u64,
         /// Its stored version.
         stored: u64,
@@ -150,7 +142,6 @@ pub enum NodeError {
          end all nodes and open the database again"
     )]
     PageLost {
-        /// The page.
         page: u64,
         /// The version granted.
         psn: u64,
@@ -186,7 +177,6 @@ pub enum NodeError {
          make another column the key"
     )]
     KeyTooLong {
-        /// The table.
         table: String,
         /// Bytes of the encoded key.
         bytes: usize,
@@ -347,7 +337,6 @@ impl NodeError {
         }
     }
 
-    /// For an error of the operating system.
     pub(super) fn system(operation: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| NodeError::System {
             operation,

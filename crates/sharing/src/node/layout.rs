@@ -123,7 +123,6 @@ impl AreaShape {
             && (4 * PAGE_WORDS..=1 << 30).contains(&self.ring)
     }
 
-    /// The words of the head.
     pub fn head(self) -> [u64; HEAD_WORDS] {
         let (pages, slots, ring) = (self.pages as u64, self.slots as u64, self.ring as u64);
         let sum = [pages, slots, ring].iter().fold(VERSION, |sum, word| {

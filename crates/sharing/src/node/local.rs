@@ -40,7 +40,6 @@ impl Local {
         }
     }
 
-    /// Begins a transaction.
     pub fn begin(&mut self) -> TransactionId {
         self.started += 1;
         let transaction = TransactionId::new(self.node, self.started);

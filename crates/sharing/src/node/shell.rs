@@ -150,7 +150,6 @@ impl<C: Coupling> Shell<C> {
         Ok(())
     }
 
-    /// Begins a transaction.
     pub fn begin(&mut self) -> TransactionId {
         self.local.begin()
     }

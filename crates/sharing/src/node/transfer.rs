@@ -43,7 +43,6 @@ impl Gem {
         true
     }
 
-    /// Frees a frame that is for this node.
     pub fn free_frame(&self, frame: usize, to: NodeId) {
         if frame < self.shape().slots * TRANSFERS {
             step();
@@ -71,7 +70,6 @@ impl Gem {
         }
     }
 
-    /// Frames in use.
     #[cfg(test)]
     pub fn frames_in_use(&self) -> usize {
         let all = 0..self.shape().slots * TRANSFERS;

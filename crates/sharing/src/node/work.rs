@@ -105,7 +105,6 @@ impl Work {
         append_write(&mut self.records, address, bytes);
     }
 
-    /// Appends a row to a journal.
     pub fn append(&mut self, journal: u16, row: &[u8]) {
         self.last_record = self.records.len();
         append_journal(&mut self.records, journal, row);

@@ -27,7 +27,6 @@ pub(crate) fn writes(held: Modes) -> bool {
     held.contains(EXCLUSIVE)
 }
 
-/// The compatibility of page locks.
 pub(crate) static PAGE_LOCKS: Compatibility = Compatibility::SHARED_EXCLUSIVE;
 
 /// When a modified page reaches permanent storage (GEM paper, section 2).

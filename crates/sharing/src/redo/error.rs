@@ -1,5 +1,7 @@
 //! Why redo of several logs is refused. Each error names the log, and the page and version if it has one.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use super::Gap;
 use crate::protocol::{Epoch, NodeId, PageId, Psn};
 use sardonyx_storage::log::record::RecordError;
@@ -23,10 +25,7 @@ pub enum RedoError {
     },
     /// A version that no page has by a change: pages begin with it.
     #[error("a record makes version 0 of page {}, which every page has from the beginning", page.0)]
-    First {
-        /// The page.
-        page: PageId,
-    },
+    First { page: PageId },
 }
 
 /// Why a group is not taken.
@@ -66,9 +65,7 @@ pub enum MergeError<E: std::error::Error + 'static> {
     Epoch {
         /// The log's node.
         log: NodeId,
-        /// The group.
         group: u64,
-        /// Its epoch.
         found: Epoch,
         /// The log's.
         expected: Epoch,
@@ -88,7 +85,6 @@ pub enum MergeError<E: std::error::Error + 'static> {
     Redo {
         /// The log's node.
         log: NodeId,
-        /// The group.
         group: u64,
         /// The fault.
         #[source]
@@ -100,11 +96,9 @@ pub enum MergeError<E: std::error::Error + 'static> {
          these are logs of different databases", log.0, other.0, psn.0, page.0
     )]
     Twice {
-        /// The page.
         page: PageId,
         /// The version.
         psn: Psn,
-        /// A log that has it.
         log: NodeId,
         /// The other, or the same once more.
         other: NodeId,

@@ -132,7 +132,6 @@ pub struct Merge {
 #[derive(Clone, Debug)]
 struct Log {
     epoch: Epoch,
-    /// The epoch in which it was closed.
     closed: Option<Epoch>,
     /// The number of the group whose turn it is.
     next: u64,

@@ -7,7 +7,6 @@ use crate::time::Span;
 /// The uses of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// In the input queue.
     InputQueue,
     /// Served by a processor.
     CpuService,
@@ -32,7 +31,6 @@ const PARTS: usize = Part::Restarts as usize + 1;
 pub struct Accounts([Span; PARTS]);
 
 impl Accounts {
-    /// Books `span` to `part`.
     pub fn book(&mut self, part: Part, span: Span) {
         self.0[part as usize] += span;
     }

@@ -31,7 +31,6 @@ struct Frame {
 /// A modified page that has lost its frame and must be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replaced {
-    /// The page.
     pub page: u64,
     /// Its version.
     pub psn: Psn,

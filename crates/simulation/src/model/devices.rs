@@ -24,7 +24,6 @@ pub struct Gem {
 }
 
 impl Gem {
-    /// GEM with these parameters.
     pub fn new(kernel: &Kernel, gem: &crate::parameters::Gem, random: Random) -> Self {
         let (pages, entries) = (random.clone(), random);
         let page = Span::from_microseconds(gem.page_microseconds);
@@ -93,11 +92,8 @@ struct Cache {
 pub struct DisksPlan {
     /// Disks or a cache in front of them.
     pub storage: Storage,
-    /// Number of disks.
     pub disks: u32,
-    /// Number of controllers.
     pub controllers: u32,
-    /// Pages in the cache, if there is one.
     pub cache_pages: usize,
     /// Mean access time of a disk, in milliseconds.
     pub access_milliseconds: f64,

@@ -17,7 +17,6 @@ const DIRECTORY_ACCESSES: u64 = 2;
 
 /// A page cache in GEM, and the disks behind it.
 pub struct GemCache {
-    /// Its pages.
     pub pages: RefCell<PageCache>,
     /// The disks of the others.
     pub disks: Rc<Disks>,

@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 /// A node's side of the protocol.
 pub enum Machine {
-    /// GEM locking.
     Close(Box<GemLocking>),
     /// Primary copy locking.
     Loose(Box<PrimaryCopy<Authority>>, Authority, NodeId),
@@ -29,7 +28,6 @@ impl primary_copy::Authority for Authority {
 }
 
 impl Machine {
-    /// The machine of `node`.
     pub fn new(parameters: &Parameters, load: &Arc<Load>, node: NodeId) -> Self {
         let update = match parameters.update {
             Update::Force => UpdateStrategy::Force,
@@ -73,7 +71,6 @@ impl Machine {
         handled.expect("all nodes are coupled alike");
     }
 
-    /// Its counts.
     pub fn counters(&self) -> &Counters {
         match self {
             Machine::Close(machine) => machine.counters(),

@@ -31,7 +31,6 @@ pub struct System {
     pub parameters: Parameters,
     /// The work of transactions.
     pub load: Arc<Load>,
-    /// The nodes.
     pub nodes: Vec<Node>,
     /// Global Extended Memory.
     pub gem: Gem,
@@ -67,7 +66,6 @@ pub enum Elsewhere {
 
 /// A processing node (GEM paper, section 3.2).
 pub struct Node {
-    /// Its number.
     pub id: NodeId,
     /// Its processors.
     pub cpu: Server,
@@ -95,7 +93,6 @@ pub struct Node {
 
 /// A file of the database.
 pub struct Partition {
-    /// Its name.
     pub name: String,
     /// True if its pages are locked.
     pub locks: bool,
@@ -115,7 +112,6 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// The disks, if there are any.
     pub fn disks(&self) -> Option<&Disks> {
         match self {
             Medium::Gem => None,
@@ -162,7 +158,6 @@ pub enum Stream {
 }
 
 impl Streams {
-    /// The streams of a replication.
     pub fn new(seed: u64, replication: u32) -> Self {
         let mut random = Random::new(seed ^ u64::from(replication).rotate_right(24));
         Streams {
@@ -178,7 +173,6 @@ impl Streams {
         }
     }
 
-    /// The stream for `stream`.
     pub fn of(&self, stream: Stream) -> Random {
         let (kind, number) = match stream {
             Stream::Arrivals => (1, 0),

@@ -22,7 +22,6 @@ pub struct Tally {
     pub per_access_sum: f64,
     /// The parts of their time.
     pub accounts: Accounts,
-    /// By partition.
     pub partitions: Vec<PartitionTally>,
     /// Short messages sent.
     pub short_messages: u64,

@@ -25,7 +25,6 @@ use std::rc::Rc;
 
 /// A transaction as it arrives.
 pub struct Job {
-    /// The time of its arrival.
     pub arrival: Time,
     /// The node it was sent to.
     pub node: usize,

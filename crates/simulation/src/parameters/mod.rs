@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// Number of nodes.
+    /// Processing nodes that share the database.
     pub nodes: u32,
     /// The coupling of the nodes.
     pub coupling: Coupling,
@@ -28,9 +28,9 @@ pub struct Parameters {
     pub run: Run,
     /// The arrival of transactions.
     pub arrival: Arrival,
-    /// Their work.
+    /// The transactions of all nodes, drawn or from a trace.
     pub workload: Workload,
-    /// The nodes.
+    /// Alike for all nodes.
     pub node: Node,
     /// The network, and the costs of messages.
     pub messages: Messages,
@@ -88,9 +88,9 @@ pub struct Run {
     pub measured_seconds: f64,
     /// Wanted half width of the 95% interval of the mean response time, as a share of the mean.
     pub precision: f64,
-    /// Replications at least.
+    /// Run before the interval is compared with `precision`.
     pub least_replications: u32,
-    /// Replications at most.
+    /// The point ends then, with the interval that it has.
     pub most_replications: u32,
     /// Transactions in the system at most: a run with more of them ends early, as saturated.
     pub most_in_system: u64,
@@ -102,7 +102,7 @@ pub struct Run {
 pub struct Arrival {
     /// Transactions per second and node.
     pub rate_per_node: f64,
-    /// The arrival process.
+    /// The distribution of the times between arrivals.
     pub process: ArrivalProcess,
     /// Stages of the Erlang distribution.
     pub stages: u32,
@@ -179,7 +179,7 @@ pub enum WorkloadKind {
 pub struct Node {
     /// Transactions that run at once; more wait in the input queue.
     pub multiprogramming_level: u32,
-    /// Number of processors.
+    /// Each serves one request at a time; all have one queue.
     pub processors: u32,
     /// Million instructions per second of one processor.
     pub mips: f64,
@@ -250,7 +250,7 @@ pub struct Messages {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageMedium {
-    /// The network.
+    /// Messages are sent over it, with a time of transmission.
     Network,
     /// GEM: the sender writes a message there, the receiver reads it there, both synchronously.
     Gem,
@@ -288,7 +288,7 @@ pub struct Gem {
 pub enum Distribution {
     /// Always the mean.
     Constant,
-    /// Exponential.
+    /// Often short, sometimes long: the standard deviation is the mean.
     Exponential,
     /// From 0 to twice the mean, all alike.
     Uniform,
@@ -330,9 +330,9 @@ pub struct Log {
     pub storage: Storage,
     /// Mean access time of log disks.
     pub access_milliseconds: f64,
-    /// Log disks of a node.
+    /// They take the writes of the log.
     pub disks_per_node: u32,
-    /// Their controllers.
+    /// Shared by the log disks of a node.
     pub controllers_per_node: u32,
     /// Pages in the cache of a node's log disks.
     pub cache_pages_per_node: u32,

@@ -83,24 +83,24 @@ pub struct Verdict {
     pub paper: &'static str,
     /// Our values, with intervals.
     pub ours: String,
-    /// The check.
+    /// The compared quantities and their bounds, in words.
     pub check: String,
     /// The reason for these bounds.
     pub tolerance: &'static str,
-    /// Its verdict.
+    /// Over all claims.
     pub holds: Holds,
     /// The evidence against it; empty if it holds.
     pub why: String,
     /// The verdict in words, with that evidence.
     pub judgement: String,
-    /// Its claims, one by one.
+    /// In the order in which the statement makes them.
     pub claims: Vec<ClaimVerdict>,
 }
 
 /// A claim beside its finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimVerdict {
-    /// Its check.
+    /// The compared quantity and its bounds, in words.
     pub check: String,
     /// The comparison with its bounds.
     pub met: Met,
@@ -110,7 +110,7 @@ pub struct ClaimVerdict {
     pub mean: Option<f64>,
     /// Half the width of its 95% interval.
     pub half_width: Option<f64>,
-    /// Its unit.
+    /// Of the value and of half the width.
     pub unit: &'static str,
 }
 

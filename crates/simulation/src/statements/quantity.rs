@@ -149,7 +149,6 @@ impl Quantity {
 
 /// A number in an expression.
 enum Leaf {
-    /// One from each replication.
     Replications(Vec<f64>),
     /// The same in each.
     Constant(f64),

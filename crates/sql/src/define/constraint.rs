@@ -7,6 +7,7 @@ use super::checks::check_of;
 use super::columns::{Constraint, Deferral};
 use super::create::{constraint_exists, key_parts, name_of_key};
 use super::naming::{chosen, only_column};
+use super::numbered::with_numbered_rows;
 use super::reference::add_foreign;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
@@ -336,9 +337,8 @@ pub(super) fn drop_constraint(
         return put_notes(tx, relation.number, &notes);
     }
     if relation.primary_constraint().as_deref() == Some(name) {
-        return Err(SqlError::unsupported(
-            "the primary key that a table was created with cannot be dropped",
-        ));
+        let relation = with_numbered_rows(tx, relation)?;
+        return drop_constraint(tx, &relation, name, if_exists, cascades);
     }
     match if_exists {
         true => Ok(()),

@@ -5,6 +5,7 @@ use super::comment::forget;
 use super::constraint::{drop_constraint, drop_references};
 use super::generated::{depending, generated_of};
 use super::index::forget_index;
+use super::numbered::with_numbered_rows;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
@@ -35,6 +36,15 @@ pub(super) fn drop_column(
         true => drop_references(tx, relation.number, |columns| columns.contains(&number))?,
         false => check_unreferenced(tx.view(), relation, number, name)?,
     }
+    let numbered;
+    let relation = match has(&relation.schema.primary.key, number) {
+        // The engine finds rows by the column.
+        true => {
+            numbered = with_numbered_rows(tx, relation)?;
+            &numbered
+        }
+        false => relation,
+    };
     for generated in generated_of(relation, number) {
         let relation = Relation::numbered(tx.view(), relation.number)?;
         drop_column(tx, &relation, &generated, cascades)?;

@@ -23,6 +23,7 @@ mod like;
 mod made_of;
 mod materialized;
 mod naming;
+mod numbered;
 mod options;
 mod procedure;
 mod reference;

@@ -9,6 +9,7 @@ use super::constraint::{contains_nulls, notes_of_column};
 use super::default::default_of;
 use super::generated::check_not_read;
 use super::index::{WrittenIndex, make};
+use super::numbered::with_numbered_rows;
 use crate::checks::value_of_row;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
@@ -32,8 +33,8 @@ use std::collections::BTreeSet;
 /// Changes the type of a column.
 ///
 /// # Errors
-/// `42804` if there is no cast; evaluation errors; violated constraints; `0A000` for columns of a primary key that was
-/// declared with the table.
+/// `42804` if there is no cast; evaluation errors; violated constraints; on nodes `0A000` for columns of a primary key that
+/// was declared with the table.
 pub(super) fn retype_column(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -71,12 +72,16 @@ pub(super) fn retype_column(
         put_notes(tx, relation.number, &notes)?;
         return checks::put(tx, relation.number, checks);
     }
+    let numbered;
     let primary = &relation.schema.primary.key;
-    if primary.iter().any(|part| part.column == column.number) {
-        return Err(SqlError::unsupported(format!(
-            "the type of column \"{name}\" cannot be changed: the table was created with it in its primary key"
-        )));
-    }
+    let relation = match primary.iter().any(|part| part.column == column.number) {
+        // The engine finds rows by the column.
+        true => {
+            numbered = with_numbered_rows(tx, relation)?;
+            &numbered
+        }
+        false => relation,
+    };
     let taken = take(tx, relation, column.number)?;
     let checks = checks::take(tx, relation, column.number)?;
     let retyped = Retyped::new(relation, column, value, to);

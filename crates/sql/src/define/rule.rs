@@ -52,7 +52,13 @@ impl Condition {
         for column in self.check.columns() {
             values[column] = row.value(column)?;
         }
-        Ok(self.check.allows(&values).ok())
+        match self.check.allows(&values) {
+            Ok(holds) => Ok(Some(holds)),
+            Err(failure) => match failure.interrupted {
+                Some(reason) => Err(SqlError::interrupted(reason)),
+                None => Ok(None),
+            },
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::waits::Waits;
 use sardonyx::schema::Value;
 use sardonyx_base::channels::{Inbox, Listening};
 use sardonyx_base::memory::Budget;
-use sardonyx_base::waiting::Interrupt;
+use sardonyx_base::waiting::{self, Interrupt, Reason};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -151,8 +151,13 @@ impl StatementContext {
     /// The reason for the end.
     pub fn check_interrupted(&self) -> Result<(), SqlError> {
         // One request ends one statement.
-        match self.interrupt.take() {
-            None => Ok(()),
+        let reason = match self.database {
+            Some(_) => self.interrupt.take(),
+            // Conditions of tables know the statement by its thread alone.
+            None => waiting::interruption(),
+        };
+        match reason {
+            None | Some(Reason::Elsewhere) => Ok(()),
             Some(reason) => Err(SqlError::interrupted(reason)),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::syntax;
 use crate::error::SqlError;
-use crate::names::of_public;
+use crate::names::qualified;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
@@ -10,8 +10,8 @@ use sqlparser::tokenizer::Token;
 /// `SET CONSTRAINTS`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SetConstraints {
-    /// The named constraints; `None` for all.
-    pub names: Option<Vec<String>>,
+    /// The named constraints, each with its schema if that is named; `None` for all.
+    pub names: Option<Vec<(Option<String>, String)>>,
     pub is_deferred: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn parse_set_constraints(
         false => {
             let names = parser.parse_comma_separated(|parser| parser.parse_object_name(false));
             let names = names.map_err(wrong)?;
-            Some(names.iter().map(of_public).collect::<Result<_, _>>()?)
+            Some(names.iter().map(qualified).collect::<Result<_, _>>()?)
         }
     };
     let words = [Keyword::DEFERRED, Keyword::IMMEDIATE];

@@ -200,6 +200,14 @@ pub(crate) struct Change {
 }
 
 impl Change {
+    /// The key by which its row is found; `None` if it is found by address.
+    pub fn key(&self) -> Option<&[Value]> {
+        match &self.found {
+            Found::At(_) => None,
+            Found::Key(key) => Some(key),
+        }
+    }
+
     /// The bytes that it takes.
     pub fn bytes(&self) -> usize {
         let key = match &self.found {
@@ -275,6 +283,19 @@ impl Changes {
             .row)
     }
 
+    /// The change of the row with a key, with all columns after it.
+    ///
+    /// # Errors
+    /// Evaluation errors; a value that does not fit its column.
+    pub fn of_given(
+        &self,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+        key: Vec<Value>,
+    ) -> Result<Change, SqlError> {
+        self.of_row(row, with, Found::Key(key), self.width)
+    }
+
     /// Changes the given row. Returns the change, with all columns after it.
     ///
     /// # Errors
@@ -286,16 +307,30 @@ impl Changes {
         with: &Environment<'_>,
     ) -> Result<Change, SqlError> {
         let key = columns_of(row, &self.key)?;
-        let change = self.of_row(row, with, Found::Key(key), self.width)?;
+        let change = self.of_given(row, with, key)?;
         self.apply(tx, std::slice::from_ref(&change), with)?;
         Ok(change)
     }
 
-    /// Makes changes of several rows.
+    /// Makes changes of several rows, and of those that follow them.
     ///
     /// # Errors
     /// Write errors.
     pub fn apply(
+        &self,
+        tx: &mut dyn WriteTarget,
+        changes: &[Change],
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        self.apply_before_others(tx, changes, with)?;
+        self.follow(tx, changes, with)
+    }
+
+    /// Makes changes of several rows. Those that refer to them [follow](Changes::follow) later.
+    ///
+    /// # Errors
+    /// Write errors.
+    pub fn apply_before_others(
         &self,
         tx: &mut dyn WriteTarget,
         changes: &[Change],
@@ -312,7 +347,19 @@ impl Changes {
             // Until the mark is released, the transaction keeps all changes to undo them.
             tx.release(mark)?;
         }
-        done?;
+        done
+    }
+
+    /// Changes the rows that refer to a changed key.
+    ///
+    /// # Errors
+    /// As [`Cascade::follow`].
+    pub fn follow(
+        &self,
+        tx: &mut dyn WriteTarget,
+        changes: &[Change],
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
         for cascade in &self.cascades {
             let keys = changes.iter();
             let keys = keys.map(|change| (&*change.before, &*change.row));

@@ -9,6 +9,7 @@ use crate::expression::Environment;
 use crate::rows::Table;
 use crate::write_target::WriteTarget;
 use sardonyx::schema::Value;
+use sardonyx_rows::constraints::Followers;
 use std::collections::{HashMap, HashSet};
 
 /// Changes of one kind, in their order.
@@ -20,18 +21,46 @@ pub(crate) enum Effect<'p> {
     Delete(u16, Vec<Vec<Value>>),
 }
 
-impl Effect<'_> {
-    /// Makes the changes.
-    ///
-    /// # Errors
-    /// Evaluation and write errors.
-    pub fn apply(&self, tx: &mut dyn WriteTarget, with: &Environment<'_>) -> Result<(), SqlError> {
-        match self {
-            Effect::Insert(plan, rows) => plan.store(tx, rows, with),
-            Effect::Update(changes, rows) => changes.apply(tx, rows, with),
-            Effect::Delete(number, keys) => delete(tx, *number, keys, with),
+/// Makes the changes of a statement, in their order. Rows that are deleted or changed because they refer to others follow
+/// at the end, as in PostgreSQL: a row that the statement itself has changed to refer to another row stays.
+///
+/// # Errors
+/// Evaluation and write errors.
+pub(crate) fn apply_all(
+    tx: &mut dyn WriteTarget,
+    effects: &[Effect<'_>],
+    with: &Environment<'_>,
+) -> Result<(), SqlError> {
+    let mut following = Vec::new();
+    for effect in effects {
+        match effect {
+            Effect::Insert(plan, rows) => plan.store(tx, rows, with)?,
+            Effect::Update(changes, rows) => {
+                changes.apply_before_others(tx, rows, with)?;
+                following.push(Following::Changed(changes, rows));
+            }
+            Effect::Delete(number, keys) => {
+                for key in keys {
+                    with.context.look_at_row()?;
+                    let followers = tx.delete_before_others(*number, key)?;
+                    following.push(Following::Deleted(followers));
+                }
+            }
         }
     }
+    for one in following {
+        match one {
+            Following::Deleted(followers) => tx.follow(followers)?,
+            Following::Changed(changes, rows) => changes.follow(tx, rows, with)?,
+        }
+    }
+    Ok(())
+}
+
+/// A change that other rows follow.
+enum Following<'e> {
+    Deleted(Followers),
+    Changed(&'e Changes, &'e [Change]),
 }
 
 /// Deletes the rows with these keys. The deletion of another row may have deleted some of them.
@@ -84,12 +113,6 @@ impl Touched {
         let bytes = bytes_of_key(key);
         let taken = bytes.len() + size_of::<Vec<u8>>();
         (rows.insert(bytes), taken)
-    }
-
-    /// True if a row was noted.
-    pub fn has(&self, table: u16, key: &[Value]) -> bool {
-        let rows = self.tables.get(&table);
-        rows.is_some_and(|rows| rows.contains(&bytes_of_key(key)))
     }
 }
 

@@ -64,12 +64,14 @@ pub(crate) enum InsertRows {
 pub(crate) struct Conflict {
     /// The unique index; `None` means all.
     pub target: Option<Target>,
+    /// This one, or all.
+    pub arbiters: Vec<Target>,
     /// The change of the existing row; `None` for `DO NOTHING`.
     pub update: Option<(Changes, Option<Expr>)>,
 }
 
 /// The unique index that `ON CONFLICT` names.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Target {
     /// The index; the primary key if there is no name.
     pub index: Option<String>,
@@ -497,7 +499,15 @@ fn conflict(
             Some((changes, condition.transpose()?))
         }
     };
-    Ok(Conflict { target, update })
+    let arbiters = match &target {
+        Some(target) => vec![target.clone()],
+        None => unique_indexes(relation).map(|(_, target)| target).collect(),
+    };
+    Ok(Conflict {
+        target,
+        arbiters,
+        update,
+    })
 }
 
 /// The unique index with these columns and expressions, covering at least the rows that meet a condition.
@@ -541,19 +551,33 @@ fn unique_index(
     relation: &Relation,
     is_it: impl Fn(&IndexDefinition, &str) -> bool,
 ) -> Option<Target> {
-    let columns = |index: &IndexDefinition| index.key.iter().map(|part| part.column).collect();
     let primary = relation.primary_constraint().unwrap_or_default();
+    let mut indexes = unique_indexes(relation);
+    let found = indexes.find(|(index, target)| match &target.index {
+        None => is_it(index, &primary),
+        Some(name) => is_it(index, name),
+    });
+    found.map(|(_, target)| target)
+}
+
+/// All unique indexes, the primary key first.
+fn unique_indexes(relation: &Relation) -> impl Iterator<Item = (&IndexDefinition, Target)> {
     let schema = &relation.schema;
-    if !relation.notes.hidden_key && is_it(&schema.primary, &primary) {
-        return Some(Target {
+    let columns = |index: &IndexDefinition| index.key.iter().map(|part| part.column).collect();
+    let primary = (!relation.notes.hidden_key).then(|| {
+        let target = Target {
             index: None,
             columns: columns(&schema.primary),
-        });
-    }
-    let mut indexes = schema.indexes.iter().filter(|index| index.tells_apart());
-    let index = indexes.find(|index| is_it(index, &index.name))?;
-    Some(Target {
-        index: Some(index.name.clone()),
-        columns: columns(index),
-    })
+        };
+        (&schema.primary, target)
+    });
+    let others = schema.indexes.iter().filter(|index| index.tells_apart());
+    let others = others.map(move |index| {
+        let target = Target {
+            index: Some(index.name.clone()),
+            columns: columns(index),
+        };
+        (index, target)
+    });
+    primary.into_iter().chain(others)
 }

@@ -1,10 +1,11 @@
 //! `INSERT` run in a transaction: rows are completed, stored and returned.
 
+use super::arbiters::Arbiters;
 use super::changes::Changes;
 use super::effects::{Effect, Gathered, Touched};
 use super::insert::{Conflict, InsertPlan, InsertRows, Target};
 use super::output::Output;
-use super::write::{check_whole, columns_of, insert_whole, whole_row, with_row};
+use super::write::{check_whole, insert_whole, whole_row, with_row};
 use crate::aggregate::key_of;
 use crate::error::{SqlError, Violation, code};
 use crate::expression::{Environment, Expr, Kept};
@@ -88,17 +89,16 @@ impl InsertPlan {
         Ok(made)
     }
 
-    /// Finds out the rows as a part of a statement. With `ON CONFLICT` the result depends on the rows that are there when
-    /// they are inserted: so the changes of the parts before, and its own, are made, noted, and undone.
+    /// Finds out the rows as a part of a statement. With `ON CONFLICT` the result depends on the changes of the parts
+    /// before, too.
     ///
     /// # Errors
-    /// Evaluation, read and write errors.
+    /// Evaluation and read errors.
     pub fn gather<'p>(
         &'p self,
         tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
-        before: &[Effect<'p>],
-        touched: &Touched,
+        changed: (&mut Arbiters<'p, '_>, &mut Touched),
     ) -> Result<Gathered<'p>, SqlError> {
         let mut rows = self.made(&*tx, with)?;
         // Changes read nothing of the state before.
@@ -106,42 +106,21 @@ impl InsertPlan {
             of_parts: None,
             ..*with
         };
-        let mut inserting = Inserting::of(self, alone);
-        if self.conflict.is_none() {
-            for row in &mut rows {
-                with.context.look_at_row()?;
-                if self.shows_rows {
-                    ColumnValue::fill(&self.generated, row, with)?;
-                }
-                inserting.inserted(row)?;
-            }
-            return Ok(Gathered {
-                count: inserting.count,
-                table: inserting.table,
-                effects: vec![Effect::Insert(self, rows)],
-            });
+        if self.conflict.is_some() {
+            return self.decide(tx, alone, rows, changed);
         }
-        inserting.before = Some(touched);
-        inserting.effects = Some(Vec::new());
-        let mark = tx.mark();
-        let mut effects = before.iter();
-        let done = effects
-            .try_for_each(|effect| {
-                inserting.touch(&*tx, effect)?;
-                effect.apply(tx, alone)
-            })
-            .and_then(|()| {
-                let mut rows = rows.into_iter();
-                rows.try_for_each(|row| inserting.insert(tx, row))
-            });
-        let undone = tx.return_to(mark);
-        tx.release(mark)?;
-        undone?;
-        done?;
+        let mut inserting = Inserting::of(self, alone);
+        for row in &mut rows {
+            with.context.look_at_row()?;
+            if self.shows_rows {
+                ColumnValue::fill(&self.generated, row, with)?;
+            }
+            inserting.inserted(row)?;
+        }
         Ok(Gathered {
             count: inserting.count,
             table: inserting.table,
-            effects: inserting.effects.unwrap_or_default(),
+            effects: vec![Effect::Insert(self, rows)],
         })
     }
 
@@ -256,24 +235,21 @@ fn convert(value: ValueRef<'_>, from: SqlType, to: TypeSpec) -> Result<Value, Sq
     }
 }
 
-struct Inserting<'p, 'e> {
+/// Rows on their way into a table, and the rows of `RETURNING`.
+pub(super) struct Inserting<'p, 'e> {
     plan: &'p InsertPlan,
     with: &'e Environment<'e>,
     /// The number of the next row, if the key is hidden.
     next_row: Option<i128>,
-    count: u64,
+    pub count: u64,
     memory: Memory<'static>,
     /// The keys of the rows that the statement inserted or changed, if it may conflict with one of them.
     touched: HashSet<Vec<u8>>,
-    /// The rows that other parts of the statement have changed.
-    before: Option<&'e Touched>,
-    /// The changes, if they are noted.
-    effects: Option<Vec<Effect<'p>>>,
-    table: Table,
+    pub table: Table,
 }
 
 impl<'p, 'e> Inserting<'p, 'e> {
-    fn of(plan: &'p InsertPlan, with: &'e Environment<'e>) -> Self {
+    pub fn of(plan: &'p InsertPlan, with: &'e Environment<'e>) -> Self {
         Inserting {
             plan,
             with,
@@ -281,8 +257,6 @@ impl<'p, 'e> Inserting<'p, 'e> {
             count: 0,
             memory: Memory::default(),
             touched: HashSet::new(),
-            before: None,
-            effects: None,
             table: Table {
                 width: plan.returning.as_ref().map_or(0, Output::width),
                 ..Table::default()
@@ -291,7 +265,7 @@ impl<'p, 'e> Inserting<'p, 'e> {
     }
 
     /// Gives the row its hidden number, if it has one.
-    fn number(&mut self, tx: &dyn WriteTarget, row: &mut [Value]) -> Result<(), SqlError> {
+    pub fn number(&mut self, tx: &dyn WriteTarget, row: &mut [Value]) -> Result<(), SqlError> {
         if let Some(column) = self.plan.hidden {
             let number = match self.next_row {
                 Some(number) => number,
@@ -314,15 +288,12 @@ impl<'p, 'e> Inserting<'p, 'e> {
             checked.map_err(|error| self.failed(error, &row))?;
             if let Some((changes, condition)) = &conflict.update
                 && let Some(target) = &conflict.target
-                && let Some(there) = found(tx, self.plan, target, &row)?
+                && let Some(there) = found(&*tx, self.plan, target, &row)?
             {
                 return self.update(tx, there, &row, changes, condition.as_ref());
             }
             return match insert_whole(tx, self.plan.number, &row) {
-                Ok(()) => {
-                    self.inserted(&row)?;
-                    self.note_inserted(row)
-                }
+                Ok(()) => self.inserted(&row),
                 Err(error) if conflict.takes(&error) => Ok(()),
                 Err(error) => Err(self.failed(error, &row)),
             };
@@ -331,8 +302,9 @@ impl<'p, 'e> Inserting<'p, 'e> {
         self.inserted(&row)
     }
 
+    /// The error of a row that is not stored, with the row if PostgreSQL shows it.
     #[cold]
-    fn failed(&self, error: SqlError, row: &[Value]) -> SqlError {
+    pub fn failed(&self, error: SqlError, row: &[Value]) -> SqlError {
         let mut row = row.to_vec();
         if ColumnValue::fill(&self.plan.generated, &mut row, self.with).is_err() {
             return error;
@@ -352,16 +324,8 @@ impl<'p, 'e> Inserting<'p, 'e> {
         changes: &'p Changes,
         condition: Option<&Expr>,
     ) -> Result<(), SqlError> {
-        let is_of_other = self.before.is_some_and(|before| {
-            columns_of(&Values(&there), &self.plan.key)
-                .is_ok_and(|key| before.has(self.plan.number, &key))
-        });
-        if is_of_other || self.touched.contains(&self.key_of(&there)) {
-            return Err(SqlError::new(
-                code::CARDINALITY_VIOLATION,
-                "ON CONFLICT DO UPDATE command cannot affect row a second time",
-            )
-            .hint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values."));
+        if self.touched.contains(&self.key_of(&there)) {
+            return Err(twice());
         }
         there.extend_from_slice(row);
         if let Some(condition) = condition
@@ -370,52 +334,13 @@ impl<'p, 'e> Inserting<'p, 'e> {
             return Ok(());
         }
         let changed = changes.apply_to(tx, &Values(&there), self.with)?;
-        self.inserted(&changed.row)?;
-        if let Some(effects) = &mut self.effects {
-            self.memory.take_bytes(changed.bytes())?;
-            match effects.last_mut() {
-                Some(Effect::Update(_, rows)) => rows.push(changed),
-                _ => effects.push(Effect::Update(changes, vec![changed])),
-            }
-        }
-        Ok(())
-    }
-
-    /// Notes the rows that another part inserts into the same table, before they are stored.
-    fn touch(&mut self, tx: &dyn WriteTarget, effect: &Effect<'_>) -> Result<(), SqlError> {
-        let Effect::Insert(of, rows) = effect else {
-            return Ok(());
-        };
-        let changes = self.plan.conflict.as_ref().map(|of| of.update.is_some());
-        if of.number != self.plan.number || changes != Some(true) {
-            return Ok(());
-        }
-        self.next_row = None;
-        for row in rows {
-            let mut row = row.clone();
-            self.number(tx, &mut row)?;
-            self.touch_row(&row)?;
-        }
-        self.next_row = None;
-        Ok(())
+        self.inserted(&changed.row)
     }
 
     fn touch_row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         let key = self.key_of(row);
         self.memory.take_bytes(key.len() + size_of::<Vec<u8>>())?;
         self.touched.insert(key);
-        Ok(())
-    }
-
-    /// Notes that a row was inserted.
-    fn note_inserted(&mut self, row: Vec<Value>) -> Result<(), SqlError> {
-        if let Some(effects) = &mut self.effects {
-            self.memory.take(&row)?;
-            match effects.last_mut() {
-                Some(Effect::Insert(_, rows)) => rows.push(row),
-                _ => effects.push(Effect::Insert(self.plan, vec![row])),
-            }
-        }
         Ok(())
     }
 
@@ -427,7 +352,8 @@ impl<'p, 'e> Inserting<'p, 'e> {
         key
     }
 
-    fn inserted(&mut self, row: &[Value]) -> Result<(), SqlError> {
+    /// Counts a row that was inserted or changed, and takes it for `RETURNING`.
+    pub fn inserted(&mut self, row: &[Value]) -> Result<(), SqlError> {
         self.count += 1;
         let changes = self.plan.conflict.as_ref().map(|of| of.update.is_some());
         if changes == Some(true) {
@@ -459,9 +385,19 @@ impl Conflict {
     }
 }
 
+/// That a row is to be changed twice.
+#[cold]
+pub(super) fn twice() -> SqlError {
+    SqlError::new(
+        code::CARDINALITY_VIOLATION,
+        "ON CONFLICT DO UPDATE command cannot affect row a second time",
+    )
+    .hint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
+}
+
 /// The existing row with the key of a new one.
-fn found(
-    tx: &dyn WriteTarget,
+pub(super) fn found(
+    source: &dyn Source,
     plan: &InsertPlan,
     target: &Target,
     row: &[Value],
@@ -480,8 +416,8 @@ fn found(
         Ok(false)
     };
     match &target.index {
-        None => tx.point(plan.number, &key, &mut each)?,
-        Some(index) => tx.first(plan.number, index, &key, &mut each)?,
+        None => source.point(plan.number, &key, &mut each)?,
+        Some(index) => source.first(plan.number, index, &key, &mut each)?,
     }
     Ok(there)
 }

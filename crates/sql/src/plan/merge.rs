@@ -6,7 +6,7 @@
 
 use super::changes::{Changes, Found, compile_changes};
 use super::draft::{FromJoin, FromNode};
-use super::effects::{Effect, Gathered, Touched};
+use super::effects::{Effect, Gathered, Touched, apply_all};
 use super::from::plan_factor;
 use super::insert::{InsertPlan, InsertRows, plan_merged_row};
 use super::planning::Planning;
@@ -156,9 +156,7 @@ impl MergePlan {
         with: &Environment<'_>,
     ) -> Result<(u64, Table), SqlError> {
         let done = self.gather(&*tx, with, &mut Touched::default())?;
-        for effect in &done.effects {
-            effect.apply(tx, with)?;
-        }
+        apply_all(tx, &done.effects, with)?;
         Ok((done.count, done.table))
     }
 

@@ -4,6 +4,7 @@
 //! tables are unchanged; afterwards the statement is planned again.
 
 pub(crate) mod access;
+mod arbiters;
 pub(crate) mod cascades;
 pub(crate) mod changes;
 pub(crate) mod choice;

@@ -8,8 +8,9 @@
 //! Source: the order and the snapshot: PostgreSQL 15, 7.8.4 "Data-Modifying Statements in WITH".
 
 use super::Plan;
+use super::arbiters::Arbiters;
 use super::draft::NamedKind;
-use super::effects::{Effect, Gathered, Touched};
+use super::effects::{Effect, Gathered, Touched, apply_all};
 use super::insert::plan_insert;
 use super::merge::plan_merge;
 use super::planning::{Parts, Planning};
@@ -165,54 +166,70 @@ impl PartsPlan {
             of_parts: Some(&kept),
             ..*with
         };
-        let mut touched = Touched::of(&self.shared);
+        let inserts = self.plans().filter_map(|plan| match plan {
+            Plan::Insert(plan) => Some(plan),
+            _ => None,
+        });
+        let mut changed = Changed {
+            arbiters: Arbiters::of(inserts, with.memory()),
+            touched: Touched::of(&self.shared),
+        };
         let mut effects: Vec<Effect<'_>> = Vec::new();
         let (before, after) = self.parts.split_at(self.before);
         for part in before {
-            let done = gather(&part.plan, tx, reading, &effects, &mut touched)?;
+            let done = gather(&part.plan, tx, reading, &mut changed)?;
             effects.extend(done.effects);
             kept.keep_part(part.number, done.table);
         }
-        let main = gather(&self.main, tx, reading, &effects, &mut touched)?;
+        let main = gather(&self.main, tx, reading, &mut changed)?;
         effects.extend(main.effects);
         for part in after {
-            let done = gather(&part.plan, tx, reading, &effects, &mut touched)?;
+            let done = gather(&part.plan, tx, reading, &mut changed)?;
             effects.extend(done.effects);
             // A later one may read its rows.
             kept.keep_part(part.number, done.table);
         }
-        for effect in &effects {
-            effect.apply(tx, with)?;
-        }
+        apply_all(tx, &effects, with)?;
         Ok((main.count, main.table))
     }
 }
 
-/// Finds out what a part does.
+/// The keys and rows that the parts before have changed.
+struct Changed<'p, 'm> {
+    arbiters: Arbiters<'p, 'm>,
+    touched: Touched,
+}
+
+/// Finds out what a part does, and notes it for those behind it.
 fn gather<'p>(
     plan: &'p Plan,
     tx: &mut dyn WriteTarget,
     with: &Environment<'_>,
-    before: &[Effect<'p>],
-    touched: &mut Touched,
+    Changed { arbiters, touched }: &mut Changed<'p, '_>,
 ) -> Result<Gathered<'p>, SqlError> {
-    match plan {
+    let done = match plan {
         Plan::Select(plan) => {
             let table = plan.run(&*tx, with)?;
-            Ok(Gathered {
+            return Ok(Gathered {
                 count: table.rows,
                 table,
                 effects: Vec::new(),
-            })
+            });
         }
-        Plan::Insert(plan) => plan.gather(tx, with, before, touched),
+        // It notes its rows itself, one by one.
+        Plan::Insert(plan) if plan.conflict.is_some() => {
+            return plan.gather(tx, with, (arbiters, touched));
+        }
+        Plan::Insert(plan) => plan.gather(tx, with, (&mut *arbiters, touched)),
         Plan::Update(plan) => plan.gather(&*tx, with, touched),
         Plan::Delete(plan) => plan.gather(&*tx, with, touched),
         Plan::Merge(plan) => plan.gather(&*tx, with, touched),
         Plan::Parts(_) => Err(SqlError::unsupported(
             "WITH clause containing a data-modifying statement must be at the top level",
         )),
-    }
+    }?;
+    arbiters.note(&*tx, &done.effects, with)?;
+    Ok(done)
 }
 
 impl Plan {

@@ -217,12 +217,12 @@ impl Session {
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
         let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
-        let mut done = match unit.has_long_step() {
-            true => {
-                let interrupt = self.state.interrupt.clone();
-                waiting::long(|| waiting::interruptible(&interrupt, None, || unit.run_aside()))
-            }
-            false => unit.run_aside(),
+        let interrupt = self.state.interrupt.clone();
+        let is_long = unit.has_long_step();
+        let run = || waiting::interruptible(&interrupt, None, || unit.run_aside());
+        let mut done = match is_long {
+            true => waiting::long(run),
+            false => run(),
         };
         std::mem::swap(&mut self.state, &mut done.state);
         if done.skips || !done.rest.front().is_some_and(is_commit) {
@@ -333,7 +333,7 @@ impl Session {
         if !defines {
             match self.commit_beside(statement, (&mut work, version), committing)? {
                 Came::Done(durable) => return Ok(durable),
-                Came::Again => return Err(NotCommitted::Changed),
+                Came::Again | Came::Waited => return Err(NotCommitted::Changed),
                 Came::Open | Came::InStage => {}
             }
         }

@@ -43,8 +43,17 @@ impl Session {
                     Step::Execute { statement, .. } => describing::is_long(statement),
                     _ => false,
                 };
-                is_alone
-                    && (self.database.has_long_statement() || steps.front().is_some_and(is_long))
+                // `BEGIN` behind it makes it the first read of a transaction that stays open: a unit would run it again at
+                // each later flight.
+                let begins = |step: &Step| match step {
+                    Step::Execute { statement, .. } => statement.begins_transaction(),
+                    _ => false,
+                };
+                let mut flight = steps.iter().take_while(|step| !matches!(step, Step::Sync));
+                flight.any(begins) && !unit::writes_ahead(steps)
+                    || is_alone
+                        && (self.database.has_long_statement()
+                            || steps.front().is_some_and(is_long))
             }
             TransactionState::Failed(_) => false,
         }

@@ -26,6 +26,7 @@ use crate::signals::Effects;
 use crate::temporary;
 use crate::write_target::WriteTarget;
 use sardonyx_base::channels::Posted;
+use sardonyx_base::waiting;
 use sqlparser::ast::Statement;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -252,7 +253,9 @@ impl Unit {
         let (end, skips) = {
             let span = self.span.clone();
             let _inside = span.enter();
-            self.run_steps(tx)
+            // Conditions of tables know the statement by its thread.
+            let interrupt = self.state.interrupt.clone();
+            waiting::interruptible(&interrupt, None, || self.run_steps(tx))
         };
         if self.defined {
             // Plans of undone definitions are invalid, too.

@@ -1,6 +1,5 @@
 //! `SET CONSTRAINTS` in a transaction: the constraints that are checked at its end.
 
-use crate::parse::SetConstraints;
 use crate::relation::ReferenceNotes;
 use std::collections::BTreeMap;
 
@@ -8,26 +7,26 @@ use std::collections::BTreeMap;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ConstraintModes {
     all: Option<bool>,
+    /// By the constraints' names with their schemas.
     named: BTreeMap<String, bool>,
 }
 
 impl ConstraintModes {
-    /// Notes the modes of a statement.
-    pub fn set(&mut self, command: &SetConstraints) {
-        match &command.names {
+    /// Notes the mode of the named constraints, or of all.
+    pub fn set(&mut self, names: Option<Vec<String>>, is_deferred: bool) {
+        match names {
             None => {
                 self.named.clear();
-                self.all = Some(command.is_deferred);
+                self.all = Some(is_deferred);
             }
             Some(names) => {
-                let names = names.iter().cloned();
-                self.named
-                    .extend(names.map(|name| (name, command.is_deferred)));
+                let names = names.into_iter();
+                self.named.extend(names.map(|name| (name, is_deferred)));
             }
         }
     }
 
-    /// True if a reference is checked at the transaction's end only.
+    /// True if a constraint, named with its schema, is checked at the transaction's end only.
     pub fn is_deferred(&self, name: &str, notes: &ReferenceNotes) -> bool {
         let said = self.named.get(name).copied().or(self.all);
         notes.deferrable && said.unwrap_or(notes.deferred)

@@ -113,6 +113,11 @@ const RANGES: [u32; 4] = [3834, 3835, 3836, 3837];
 const ANY_RANGE: u32 = 3831;
 const RANGE_ANALYZE: u32 = 3916;
 
+/// The functions of all types of rows.
+pub(crate) const RECORDS: [u32; 4] = [2290, 2291, 2402, 2403];
+/// `record`.
+const RECORD: u32 = 2249;
+
 const ARRAYS: [u32; 4] = [750, 751, 2400, 2401];
 /// `array_subscript_handler`, and `raw_array_subscript_handler` of the types that are arrays of a fixed form.
 const ARRAY_SUBSCRIPT: u32 = 6179;
@@ -173,8 +178,10 @@ pub(crate) fn all() -> Vec<TypeFunction> {
     });
     let enums = (ANY_ENUM, "enum_", ENUMS, [true; 4]);
     let ranges = (ANY_RANGE, "range_", RANGES, [true; 4]);
-    for (kind, prefix, numbers, stable) in own.chain([arrays, enums, ranges]) {
-        let more: &[u32] = match matches!(kind, ANY_ARRAY | ANY_RANGE) || has_modifier(kind) {
+    let records = (RECORD, "record_", RECORDS, [true; 4]);
+    for (kind, prefix, numbers, stable) in own.chain([arrays, enums, ranges, records]) {
+        let is_made = matches!(kind, ANY_ARRAY | ANY_RANGE | RECORD);
+        let more: &[u32] = match is_made || has_modifier(kind) {
             true => &[Oid.oid(), Int4.oid()],
             false => &[],
         };

@@ -138,7 +138,8 @@ impl TypeSpec {
                 let element = TypeSpec::of_data_type(element, names)?;
                 let is_dimension = element.kind.element().is_some();
                 match is_dimension {
-                    true => plain(element.kind),
+                    // All dimensions have one type.
+                    true => Ok(element),
                     // Elements of an array have no blanks at their ends.
                     false if element.kind == SqlType::Char && element.modifier >= 0 => {
                         Err(SqlError::unsupported(format!(

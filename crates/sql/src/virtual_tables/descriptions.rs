@@ -66,7 +66,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {
         schema: "pg_catalog",
         name: "pg_available_extensions",
-        oid: 12_101,
+        oid: 12_022,
         columns: &[
             ("name", Name),
             ("default_version", Text),

@@ -175,19 +175,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
         ],
     ),
     empty(
-        "pg_depend",
-        2608,
-        &[
-            ("classid", Oid),
-            ("objid", Oid),
-            ("objsubid", Int4),
-            ("refclassid", Oid),
-            ("refobjid", Oid),
-            ("refobjsubid", Int4),
-            ("deptype", OneChar),
-        ],
-    ),
-    empty(
         "pg_foreign_table",
         3118,
         &[

@@ -3,6 +3,7 @@
 use super::Contents::{Query, Rows};
 use super::indexes::{BTREE, HEAP, seen_indexes};
 use super::information_schema::{default_text, relations};
+use super::system::row_type_oid;
 use super::views::seen_views;
 use super::{
     INFORMATION_SCHEMA, OWNER, PG_CATALOG, VirtualRows, VirtualTable, number_of_schema, oid,
@@ -152,7 +153,10 @@ fn class(of: &Class<'_>) -> Vec<Value> {
         oid(of.oid),
         text(of.name),
         oid(of.namespace),
-        oid(0),
+        oid(match of.kind {
+            "r" | "m" | "v" => row_type_oid(of.oid),
+            _ => 0,
+        }),
         oid(0),
         oid(OWNER),
         oid(match of.kind {

@@ -2,14 +2,17 @@
 //! `pg_roles`.
 
 use super::Contents::Rows;
+use super::views::view_numbers;
 use super::{
-    OWNER, PG_CATALOG, VirtualRows, VirtualTable, number_of_schema, oid, schema_numbers, text,
+    INFORMATION_SCHEMA, OWNER, PG_CATALOG, VirtualRows, VirtualTable, number_of_schema, oid,
+    schema_numbers, text,
 };
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::names::DATABASE;
 use crate::operator_classes::OperatorClass;
 use crate::path::local;
+use crate::relation::{is_own, table_oid};
 use crate::source::Source;
 use crate::types::SqlType::{
     self, Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray, Timestamptz,
@@ -18,6 +21,7 @@ use crate::types::functions;
 use crate::types::{NamedCollation, TypeSpec};
 use crate::user_types::{DomainDefinition, UserType, UserTypes};
 use sardonyx::schema::Value;
+use sardonyx_storage::catalogue::Kind;
 
 pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {
@@ -215,7 +219,56 @@ fn types(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
         rows.push(type_row(SqlType::Enum(handle), schema));
         rows.push(type_row(SqlType::EnumArray(handle), schema));
     }
+    for (number, definition) in source.definitions().iter().enumerate() {
+        if matches!(definition.kind, Kind::Table { .. }) && !is_own(&definition.name) {
+            let name = &definition.name;
+            let schema = number_of_schema(&schemas, name);
+            rows.push(row_type(local(name), table_oid(number as u16), schema));
+        }
+    }
+    for (name, number) in &view_numbers(source)? {
+        rows.push(row_type(
+            local(name),
+            *number,
+            number_of_schema(&schemas, name),
+        ));
+    }
+    rows.extend(super::all().into_iter().map(|table| {
+        let schema = match table.schema {
+            "pg_catalog" => PG_CATALOG,
+            _ => INFORMATION_SCHEMA,
+        };
+        row_type(table.name, table.oid, schema)
+    }));
     Ok(rows)
+}
+
+/// The number of the type of a relation's rows.
+pub(super) fn row_type_oid(relation: u32) -> u32 {
+    (1 << 28) + relation
+}
+
+/// The row of the type of a relation's rows.
+fn row_type(name: &str, relation: u32, schema: u32) -> Vec<Value> {
+    let mut row = type_row(SqlType::Text, schema);
+    let own = [
+        (0, oid(row_type_oid(relation))),
+        (1, text(name)),
+        (6, text("c")),
+        (7, text("C")),
+        (8, Value::Bool(false)),
+        (11, oid(relation)),
+        (14, oid(0)),
+        (22, text("d")),
+        (28, oid(0)),
+    ];
+    for (place, value) in own {
+        row[place] = value;
+    }
+    for (at, function) in functions::RECORDS.into_iter().enumerate() {
+        row[15 + at] = oid(function);
+    }
+    row
 }
 
 /// The row of a domain: that of its base, with the domain's own columns.

@@ -217,3 +217,12 @@ fn tables_have_the_columns_of_postgresql() {
     });
     assert_eq!(others.count(), 0);
 }
+
+#[test]
+fn tables_have_numbers_of_their_own() {
+    let mut numbers = std::collections::HashMap::new();
+    for table in super::all() {
+        let other = numbers.insert(table.oid, table.name);
+        assert_eq!(other, None, "{} has the same number", table.name);
+    }
+}

@@ -511,3 +511,44 @@ fn numbers_of_a_new_sequence_are_not_drawn_again_behind_a_savepoint() {
         assert_eq!(next("select nextval('s')"), ["6"]);
     }
 }
+
+/// What was read before `BEGIN` in one text is of the transaction's snapshot: later flights do not run it again.
+#[test]
+fn a_read_before_a_begin_of_the_same_text_is_of_its_snapshot() {
+    for begin in [
+        "begin read only",
+        "begin",
+        "start transaction isolation level repeatable read",
+    ] {
+        let (fresh, mut session) = table();
+        run(&mut session, "insert into t values (1, 10), (2, 20)").expect("inserted");
+        let text = format!("select x from t where id = 1; {begin}");
+        let done = run(&mut session, &text).expect("it begins");
+        assert_eq!(lines(&done[0]), ["10"], "{begin}");
+        let change = "update t set x = x + 1";
+        run(&mut fresh.session(), change).expect("changed");
+        for id in [1, 2] {
+            let found = query(&mut session, &format!("select x from t where id = {id}"));
+            assert_eq!(
+                found.expect("it reads"),
+                [format!("{}", 10 * id)],
+                "{begin}"
+            );
+        }
+        run(&mut session, "commit").expect("it ends");
+        // A read that later statements depend on is compared at the commit, as behind `BEGIN`.
+        run(&mut session, "select x from t where id = 1; begin").expect("it begins");
+        run(&mut fresh.session(), change).expect("changed");
+        let written = run(&mut session, "update t set x = 0 where id = 2; commit");
+        assert_eq!(
+            written.expect_err("it has read another value").code,
+            code::SERIALIZATION_FAILURE
+        );
+        let ended = run(
+            &mut session,
+            "rollback; select x from t where id = 1; begin; commit",
+        );
+        assert_eq!(ended.expect("it ends").len(), 4);
+        assert_eq!(session.status(), TransactionStatus::Idle);
+    }
+}

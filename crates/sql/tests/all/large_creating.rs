@@ -1,8 +1,8 @@
 //! Tables made of a query on many rows, beside writers of the tables that it reads; and the size from which a product of
 //! small tables is many rows.
 
-use crate::common::{query, run, session};
-use crate::large::Both;
+use crate::common::{Fresh, query, run, session};
+use crate::large::{Both, content, with_limits};
 use crate::large_defining::{calls_in, calls_of};
 
 /// True for a statement that counts as run at its snapshot: rows that it has read may change before its end.
@@ -66,5 +66,110 @@ fn a_product_of_small_tables_is_large() {
         let both = Both::new();
         let calls = calls_in(&both, (large, 1000), 1000, |_, _| {});
         assert_eq!(calls > 0, aside, "{large}: {calls} calls");
+    }
+}
+
+/// A statement that makes a content of a table, another one that begins meanwhile, and a query of the rows afterwards.
+const WAITING: [[&str; 3]; 8] = [
+    [
+        "refresh materialized view seen",
+        "refresh materialized view seen",
+        "select * from seen order by id",
+    ],
+    [
+        "update t set a = a + 1",
+        "update t set a = a + 10",
+        "select id, a from t order by id",
+    ],
+    [
+        "update t set a = a + 1",
+        "update t set a = t.a + s.v from s where s.id = t.id",
+        "select id, a from t order by id",
+    ],
+    [
+        "update t set a = t.a + s.v from s where s.id = t.id",
+        "delete from t where a % 2 = 0",
+        "select id, a from t order by id",
+    ],
+    [
+        "delete from t where id < 20",
+        "insert into t select id + 100, v from s",
+        "select id, a from t order by id",
+    ],
+    [
+        "insert into t select id + 100, v from s",
+        "alter table t alter a type bigint using a::bigint * 10",
+        "select id, a from t order by id",
+    ],
+    [
+        "alter table t alter a type bigint",
+        "alter table t alter c type bigint using c + 1",
+        "select id, a, c from t order by id",
+    ],
+    [
+        "alter table t alter a type bigint",
+        "update t set a = a * 100",
+        "select id, a from t order by id",
+    ],
+];
+
+/// Databases with a view of rows that have changed since.
+fn made_again() -> Both {
+    let both = Both::new();
+    for fresh in [&both.aside, &both.plain] {
+        let made = "create materialized view seen as select id, a from t; update t set a = a + 1 where id < 9";
+        run(&mut fresh.session(), made).expect("it is made");
+    }
+    both
+}
+
+#[test]
+fn a_statement_on_a_table_of_which_another_makes_a_content_waits_without_the_stage() {
+    for [first, second, rows] in WAITING {
+        let both = made_again();
+        let (ends, pauses) = std::sync::mpsc::channel();
+        let (database, other) = (both.aside.database.clone(), std::sync::Mutex::new(None));
+        let (other, first_pause) = (
+            std::sync::Arc::new(other),
+            std::sync::Mutex::new(Some(pauses)),
+        );
+        let (begun, main) = (other.clone(), std::thread::current().id());
+        with_limits(&both.aside, 0, move || {
+            if std::thread::current().id() != main {
+                // The second statement waits, or makes its own content.
+                let _ = ends.send(());
+                return;
+            }
+            if let Some(pauses) = first_pause.lock().expect("no panic").take() {
+                let database = database.clone();
+                let runs = move || run(&mut session(&database), second).map(drop);
+                let thread = std::thread::spawn(runs);
+                let mut has_paused = false;
+                while !has_paused && !thread.is_finished() {
+                    has_paused = pauses.try_recv().is_ok();
+                    std::thread::yield_now();
+                }
+                assert!(has_paused, "{second} ran in the stage");
+                *begun.lock().expect("no panic") = Some(thread);
+            }
+        });
+        run(&mut both.aside.session(), first).expect(first);
+        let thread = other.lock().expect("no panic").take();
+        let second_ended = thread.expect("it is begun").join().expect("no panic");
+        second_ended.expect(second);
+        both.aside.database.set_beside(crate::large::unlimited());
+        let told = |fresh: &Fresh| {
+            let rows = query(&mut fresh.session(), rows).expect(rows);
+            (rows, content(&fresh.database))
+        };
+        // One of them runs after the other.
+        let orders = [(first, second), (second, first)].map(|(first, second)| {
+            let other = made_again();
+            run(&mut other.plain.session(), first).expect(first);
+            run(&mut other.plain.session(), second).expect(second);
+            told(&other.plain)
+        });
+        let aside = told(&both.aside);
+        assert!(orders.contains(&aside), "{first}; {second}: {aside:?}");
     }
 }

@@ -40,7 +40,7 @@ fn state(session: &mut Session) -> Vec<String> {
     for table in TABLES {
         all.push(answer(
             session,
-            &format!("select * from {table} order by 1"),
+            &format!("select * from {table} order by 1, 2"),
         ));
         // Its rules hold for new rows, too.
         all.push(answer(
@@ -72,7 +72,7 @@ fn statement(random: &mut Random, savepoints: &mut u64) -> String {
     let table = TABLES[random.below(3) as usize];
     let other = TABLES[random.below(3) as usize];
     let number = random.below(8);
-    match random.below(40) {
+    match random.below(45) {
         0..5 => {
             let columns = [
                 "(id int primary key, a int)",
@@ -119,12 +119,17 @@ fn statement(random: &mut Random, savepoints: &mut u64) -> String {
         33 => format!("update {table} set a = {number} where id > 3"),
         34 => format!("delete from {table} where id = {number}"),
         35 => format!("update kept set a = a + 1 where id = {}", random.below(4)),
-        36 => format!("select * from {table} where a > 1 order by id"),
+        36 => format!("select * from {table} where a > 1 order by id, a"),
         37 | 38 => {
             *savepoints += 1;
             format!("savepoint p{savepoints}")
         }
-        _ => format!("rollback to p{}", 1 + random.below((*savepoints).max(1))),
+        39 => format!("rollback to p{}", 1 + random.below((*savepoints).max(1))),
+        40 => format!("alter table {table} alter column id type bigint"),
+        41 => format!("alter table {table} drop constraint {table}_pkey"),
+        42 => format!("alter table {table} add primary key (id)"),
+        43 => "alter table kept alter column id type bigint".to_string(),
+        _ => format!("alter table {table} drop column id"),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Faults of the catalogue, or of a declaration for it.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use super::way::{Way, refusal};
 use crate::store::StoreError;
 
@@ -10,7 +12,6 @@ pub enum CatalogueError {
     /// A table, journal or area of this name has another layout.
     #[error("{name:?} is declared as {found}, but the program declares it as {declared}")]
     LayoutDiffers {
-        /// The name.
         name: String,
         /// The database's definition.
         found: String,
@@ -31,18 +32,13 @@ pub enum CatalogueError {
     },
     /// No table has this name.
     #[error("there is no table {name:?}")]
-    UnknownTable {
-        /// The name.
-        name: String,
-    },
+    UnknownTable { name: String },
     /// A name, size or count is beyond its limit.
     #[error("{what} is {value}, the limit is {limit}")]
     Limit {
         /// The limited thing.
         what: &'static str,
-        /// Its value.
         value: u64,
-        /// The limit.
         limit: u64,
     },
     /// A record's size cannot be stored.
@@ -52,7 +48,6 @@ pub enum CatalogueError {
         name: String,
         /// The record's size in bytes.
         size: usize,
-        /// The requirement.
         requirement: &'static str,
     },
     /// A table's primary key is empty or does not lie within its records.
@@ -75,20 +70,13 @@ pub enum CatalogueError {
         "the database has {transactions} unfinished multi-level transactions: open it with the \
          multi-level way first, which undoes them"
     )]
-    Unfinished {
-        /// Their number.
-        transactions: u64,
-    },
+    Unfinished { transactions: u64 },
     /// The database was made in a way that has no catalogue.
     #[error("{}", refusal(*way))]
-    OtherWay {
-        /// In which.
-        way: Way,
-    },
+    OtherWay { way: Way },
     /// The pages do not hold a sound catalogue.
     #[error("the catalogue is damaged at page {page}, offset {offset}: {reason}")]
     Damaged {
-        /// The page.
         page: u64,
         /// The offset in the page.
         offset: usize,

@@ -102,7 +102,6 @@ impl Entries {
         last.map_or(0, |(run, _)| run + 1)
     }
 
-    /// Pages of a run.
     fn pages(self, run: usize) -> u64 {
         ((self.short << run) * self.bytes / PAGE_SIZE) as u64
     }

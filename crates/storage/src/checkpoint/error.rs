@@ -1,5 +1,7 @@
 //! Errors of a checkpoint while it is being made.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use super::install::InstallError;
 use crate::disk::DiskError;
 use crate::journal::JournalError;
@@ -62,22 +64,13 @@ pub enum CheckpointError {
     },
     /// The record of a store's progress cannot be written, so the log that it has is not freed.
     #[error("the store's progress with the log cannot be recorded here: {cause}")]
-    Unrecorded {
-        /// The cause.
-        cause: DiskError,
-    },
+    Unrecorded { cause: DiskError },
     /// The log is freed by the store that has it, and that gives no answer.
     #[error("the log here is freed when the store has it, and the store gives no answer: {reason}")]
-    StoreAway {
-        /// The reason.
-        reason: Arc<str>,
-    },
+    StoreAway { reason: Arc<str> },
     /// A checkpoint was begun while one is being written.
     #[error("checkpoint {number} is still being written")]
-    AlreadyWriting {
-        /// Its number.
-        number: u64,
-    },
+    AlreadyWriting { number: u64 },
     /// A block was to be written, but no checkpoint was begun.
     #[error("no checkpoint is being written")]
     NotWriting,

@@ -138,7 +138,6 @@ impl Entry {
 }
 
 impl Ledger {
-    /// The ledger of stripes.
     pub fn of_stripes(entries: Vec<Entry>, supply: Arc<SegmentSupply>) -> Self {
         Self::new(entries, supply, false)
     }
@@ -198,11 +197,13 @@ impl Ledger {
         self.record_for_room();
     }
 
-    /// Has it be written down how far the store has the log, if room waits for that alone.
+    /// Has it be written down how far the store has the log, if room waits for that alone: the store has all that is
+    /// wanted, or takes no more now.
     fn record_for_room(&self) {
         let entries = self.entries.lock();
         let of_store = entries.first().filter(|_| self.is_of_store);
-        let waits = of_store.is_some_and(|e| e.wanted.is_none() && e.room_for.is_some());
+        let takes_no_more = |e: &Entry| e.wanted.is_none() || e.failure.is_some();
+        let waits = of_store.is_some_and(|e| takes_no_more(e) && e.room_for.is_some());
         drop(entries);
         if waits && let Some(record) = self.record.get().and_then(Weak::upgrade) {
             record.record_now();
@@ -416,6 +417,7 @@ impl Ledger {
                 Some(_) => {}
             }
         }
+        self.record_for_room();
         self.tell();
     }
 

@@ -166,7 +166,6 @@ impl SnapshotBlocks {
         }
     }
 
-    /// The position of the block that is ready.
     pub fn ready(&self) -> Option<LogPosition> {
         self.ready
     }
@@ -189,7 +188,6 @@ impl SnapshotBlocks {
         others.div_ceil(u64::from(layout.stripes))
     }
 
-    /// The number of the blocks' bytes.
     pub fn stored_bytes(&self) -> u64 {
         let Some(last) = self.blocks().checked_sub(1) else {
             return 0;

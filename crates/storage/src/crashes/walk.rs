@@ -60,7 +60,6 @@ impl Walk {
         Walk { least, ..self }
     }
 
-    /// The step after this one.
     fn after(&self, step: u64) -> u64 {
         step + self.stride + self.widening.map_or(0, |part| step / part)
     }

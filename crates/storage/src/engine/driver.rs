@@ -331,7 +331,6 @@ struct Preparing {
 }
 
 impl Preparing {
-    /// A step of the supply.
     #[inline]
     fn step(&self, state: &LogState) -> Supplied {
         self.supply.advance(state.end().position);

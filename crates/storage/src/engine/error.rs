@@ -1,5 +1,7 @@
 //! Why a database cannot be opened.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 #[cfg(feature = "hosts")]
 use super::AppendError;
 use crate::disk::DiskError;
@@ -49,7 +51,6 @@ pub enum OpenError {
          directory; name another one, or move the files away"
     )]
     Occupied {
-        /// The directory.
         directory: String,
         /// One of the files.
         found: String,
@@ -68,11 +69,8 @@ pub enum OpenError {
     /// An option has a value that cannot work.
     #[error("the option {option} is {value}: {requirement}")]
     Option {
-        /// The option.
         option: &'static str,
-        /// Its value.
         value: u64,
-        /// The requirement.
         requirement: &'static str,
     },
     /// The checkpoints were to be left to followers of a log that is in no store.
@@ -102,10 +100,7 @@ pub enum OpenError {
     FollowersWithPlaces,
     /// A log in a store was asked for where it cannot be.
     #[error("the log cannot be in a store: {reason}")]
-    StoreImpossible {
-        /// The reason.
-        reason: String,
-    },
+    StoreImpossible { reason: String },
     /// There are transactions here that the store has not, and no other host went on without them yet. They may have been
     /// acknowledged.
     #[error(

@@ -48,7 +48,6 @@ pub(super) enum Writers {
 #[derive(Debug)]
 pub(super) struct Ready {
     pub manifest: Manifest,
-    /// The pages.
     pub store: PageStore,
     pub checkpointers: Vec<Checkpointer>,
     /// The log's end.

@@ -130,7 +130,6 @@ impl StorageOptions {
         }
     }
 
-    /// The options of its recovery.
     pub(crate) fn recovery(&self) -> RecoveryOptions {
         RecoveryOptions {
             memory_max_bytes: self.memory_bytes_max,

@@ -63,7 +63,6 @@ pub(super) struct World {
     pub what: String,
     /// The disk has planted faults: errors are expected.
     pub faulty: bool,
-    /// Drivers that failed.
     pub failed_drivers: u32,
     /// A joining process is killed within so many operations.
     pub mortal_within: Option<u64>,
@@ -73,7 +72,6 @@ pub(super) struct World {
     pub large: u32,
 }
 
-/// One of the processes.
 pub(super) struct Process {
     pub disk: Arc<dyn Disk>,
     pub leader: LogLeader,
@@ -477,7 +475,6 @@ impl World {
     }
 }
 
-/// The pages after these changes.
 fn pages_after(changes: &[Change]) -> Vec<u8> {
     pages_of(changes.iter().flat_map(|change| &change.writes))
 }

@@ -186,7 +186,6 @@ impl RowCursor {
         }
     }
 
-    /// The next row in `bytes`.
     #[inline]
     pub fn next(&mut self, bytes: &[u8]) -> Result<Option<Found>, RecordError> {
         loop {

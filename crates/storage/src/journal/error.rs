@@ -1,5 +1,7 @@
 //! Errors of the journal's archive.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use super::JournalPosition;
 use crate::disk::DiskError;
 use crate::log::record::RecordError;
@@ -20,7 +22,6 @@ pub enum JournalError {
         "{file} is damaged at offset {offset}: {reason}; rows from LSN {from} on are lost with it"
     )]
     Damaged {
-        /// The file.
         file: String,
         /// The start of the chunk, in bytes.
         offset: u64,
@@ -32,7 +33,6 @@ pub enum JournalError {
     /// A chunk's rows cannot be decoded, although its checksum is right.
     #[error("{file}, chunk at offset {offset}: {source}")]
     Record {
-        /// The file.
         file: String,
         /// The start of the chunk, in bytes.
         offset: u64,

@@ -172,7 +172,6 @@ impl World {
         (front, ended)
     }
 
-    /// The positions of all rows, and the rows.
     fn positions(&self) -> Vec<(JournalPosition, Row)> {
         let mut at = JournalPosition::START;
         let rows = self.rows.iter().map(|row| {

@@ -1,5 +1,7 @@
 //! Errors of the log.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use super::Lsn;
 use crate::disk::DiskError;
 use sardonyx_base::process::{FORKED, Forked};
@@ -24,9 +26,7 @@ pub enum LogError {
     /// A segment file is shorter than a segment, or longer.
     #[error("{file} has {found_bytes} bytes, a segment of this database has {expected_bytes}")]
     SegmentLength {
-        /// The file.
         file: String,
-        /// Bytes it has.
         found_bytes: u64,
         /// Bytes it should have.
         expected_bytes: u64,
@@ -37,9 +37,7 @@ pub enum LogError {
          least: the file was cut"
     )]
     SegmentCut {
-        /// The file.
         file: String,
-        /// Bytes it has.
         found_bytes: u64,
         /// Bytes it had at least.
         needed_bytes: u64,
@@ -50,7 +48,6 @@ pub enum LogError {
          was the file replaced, or copied from elsewhere?"
     )]
     ForeignSegment {
-        /// The file.
         file: String,
         /// Whose group it is, or which.
         found: String,
@@ -66,7 +63,6 @@ pub enum LogError {
         file: String,
         /// The offset at which the broken group should start, in bytes.
         offset: u64,
-        /// The reason.
         reason: &'static str,
         /// The broken group's number.
         number: u64,
@@ -80,7 +76,6 @@ pub enum LogError {
     /// A whole group contradicts the one before it.
     #[error("{file} is corrupt at offset {offset}: group {number}: {reason}")]
     Inconsistent {
-        /// The file.
         file: String,
         /// The offset of the group, in bytes.
         offset: u64,

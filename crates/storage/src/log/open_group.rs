@@ -28,7 +28,6 @@ pub(crate) struct OpenGroup {
     transactions_max: u32,
     /// A caller waits for a transaction of it, or has handed one on.
     wanted: bool,
-    /// It was put off.
     put_off: bool,
 }
 

@@ -47,7 +47,6 @@ pub struct LogReader {
     checks_end: bool,
     /// The place at which the log is known to end.
     known_end: Option<LogPosition>,
-    /// The open segment.
     file: Option<OpenSegment>,
     /// The bytes of the log from `window_start` on: of one segment, or of a spanning group.
     window: AlignedBuffer,

@@ -26,7 +26,6 @@ pub(crate) struct Write {
 }
 
 impl Write {
-    /// Its bytes.
     #[inline(always)]
     pub fn bytes<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
         &payload[self.start as usize..(self.start + self.length) as usize]
@@ -40,7 +39,6 @@ pub(crate) struct Split {
     pub writes: Vec<Vec<Write>>,
     /// The places of the journals' encoded records in the payload.
     pub journal: Vec<(u32, u32)>,
-    /// Transactions in it.
     pub transactions: u64,
 }
 

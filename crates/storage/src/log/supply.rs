@@ -321,13 +321,7 @@ impl SegmentSupply {
         let error = match tried {
             true => self.segments.at_limit(),
             false => match self.segments.prepare_next() {
-                Ok(Prepared::Yes) => {
-                    let mut state = self.state.lock();
-                    (state.refusal, state.failed_for) = (None, None);
-                    drop(state);
-                    self.settled.notify_all();
-                    return Supplied::OneMore;
-                }
+                Ok(Prepared::Yes) => return self.prepared_one(),
                 Ok(Prepared::NoRoom) => self.segments.at_limit(),
                 Err(error) => error.or_full(),
             },
@@ -336,6 +330,14 @@ impl SegmentSupply {
             return self.refuse(self.state.lock(), error);
         }
         self.make_room(by, (at, freed), wanted, error)
+    }
+
+    fn prepared_one(&self) -> Supplied {
+        let mut state = self.state.lock();
+        (state.refusal, state.failed_for) = (None, None);
+        drop(state);
+        self.settled.notify_all();
+        Supplied::OneMore
     }
 
     /// A segment found no room: `error`.
@@ -374,6 +376,10 @@ impl SegmentSupply {
         let useless = state.asked.is_some_and(|asked| asked <= freed);
         drop(state);
         let obstacle = by.obstacle();
+        // No more will be freed. Some may have been, by the wish or just before the obstacle came.
+        if obstacle.is_some() && matches!(self.segments.prepare_next(), Ok(Prepared::Yes)) {
+            return self.prepared_one();
+        }
         let mut state = self.state.lock();
         match obstacle {
             Some(reason) => self.refuse(state, LogError::Full { reason }),

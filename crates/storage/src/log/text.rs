@@ -36,7 +36,6 @@ impl Default for SharedText {
 }
 
 impl SharedText {
-    /// Sets the text.
     #[inline]
     pub(super) fn set(&self, text: &str) {
         let end = text.floor_char_boundary(TEXT_BYTES_MAX);
@@ -58,7 +57,6 @@ impl SharedText {
         self.length.store(0, Ordering::Release);
     }
 
-    /// The text, if there is one.
     #[inline]
     pub(super) fn get(&self) -> Option<String> {
         let mut text = Vec::with_capacity(TEXT_BYTES_MAX);

@@ -11,7 +11,6 @@ use std::task::Waker;
 
 const SLOTS: usize = 64;
 
-/// The waiters.
 #[derive(Debug)]
 pub(super) struct Waiting {
     slots: [Slot; SLOTS],
@@ -77,7 +76,6 @@ impl Waiting {
         self.wake_tasks(end);
     }
 
-    /// Wakes all waiters.
     pub fn wake_all(&self) {
         self.slots.iter().for_each(Slot::wake);
         self.wake_tasks(u64::MAX);

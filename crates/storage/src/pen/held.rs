@@ -45,7 +45,6 @@ enum Rest {
     Nothing,
     /// Look for a group.
     Look,
-    /// Have this one written.
     Write(SealedGroup),
 }
 

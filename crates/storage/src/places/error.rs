@@ -87,7 +87,6 @@ pub enum PlacesError {
     /// The number of directories is wrong.
     #[error("{found} directories were named for the backup: name {expected}")]
     Count {
-        /// The number given.
         found: usize,
         /// The allowed numbers.
         expected: String,

@@ -47,7 +47,6 @@ impl PlacedDisk {
         &self.roots
     }
 
-    /// The disk that a file of this name is on.
     fn of_file(&self, name: &str) -> &Arc<dyn Disk> {
         let root = match name.split_once('/') {
             Some((LOG_DIRECTORY, _)) => self.log,

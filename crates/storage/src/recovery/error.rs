@@ -1,5 +1,7 @@
 //! Why a database cannot be recovered.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use crate::disk::DiskError;
 use crate::journal::JournalError;
 use crate::log::record::RecordError;
@@ -90,9 +92,7 @@ pub enum RecoveryError {
         offset: u64,
         /// The transactions before its end, since the database was made.
         transactions: u64,
-        /// The manifest.
         manifest: String,
-        /// The number of transactions that it recorded.
         recorded_transactions: u64,
     },
     /// A group's records cannot be decoded, although its checksum is right.

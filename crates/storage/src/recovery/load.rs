@@ -50,7 +50,6 @@ const SURVEYS_MAX: usize = 32;
 /// A version of a block: its header and its slot.
 type Version = (SlotHeader, u64);
 
-/// A stripe as it was loaded.
 #[derive(Debug)]
 pub(super) struct LoadedStripe {
     pub layout: StripeLayout,
@@ -261,7 +260,6 @@ struct LoadedBlock {
     torn: Vec<u64>,
 }
 
-/// A block that is to be loaded.
 struct Wanted<'a> {
     stripe: usize,
     block: u64,

@@ -164,8 +164,9 @@ impl StoreCopy {
     fn is_there(&mut self, last: &GroupHeader, bytes: u64, time: Duration) {
         self.known.entry = self.writer.position();
         self.known.log = last.next_position();
-        self.in_store.has(self.known.log, time);
         self.record.store_has(self.known, bytes);
+        // Last: the log here that has become dispensable can be freed when others see this.
+        self.in_store.has(self.known.log, time);
     }
 
     /// All that the store has is stable here, and nothing more comes: it is written down.

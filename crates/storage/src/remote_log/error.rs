@@ -1,5 +1,7 @@
 //! Errors of a log in a store.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use super::boundary::BoundaryError;
 use super::entry::EntryError;
 use super::position::Epoch;
@@ -59,7 +61,6 @@ pub enum RemoteLogError {
     /// An entry is damaged.
     #[error("entry {number} of the log is damaged: {source}")]
     Entry {
-        /// The number.
         number: u64,
         /// The fault.
         #[source]
@@ -71,7 +72,6 @@ pub enum RemoteLogError {
          copy of the database that its owner has"
     )]
     Chain {
-        /// The number.
         number: u64,
         /// The fault.
         reason: &'static str,
@@ -81,7 +81,6 @@ pub enum RemoteLogError {
         "entry {number} of the log holds no commit groups from byte {offset} on: it was not written by a database"
     )]
     Groups {
-        /// The number.
         number: u64,
         /// The offset in its payload.
         offset: usize,
@@ -120,10 +119,7 @@ pub enum RemoteLogError {
          store was restored to an older state, or lost entries. Nothing is changed. Restore it in the store; or make a \
          database of its own of this directory by `sardonyx backup DIRECTORY NEW`, which can be served with another place"
     )]
-    Lost {
-        /// The number.
-        number: u64,
-    },
+    Lost { number: u64 },
     /// The boundary is damaged.
     #[error("the log's boundary is damaged: {source}")]
     Boundary {
@@ -138,7 +134,6 @@ pub enum RemoteLogError {
     TooLarge {
         /// Its bytes, with its head.
         bytes: u64,
-        /// The most.
         most: u64,
     },
     /// An entry without groups would be a fence.

@@ -46,7 +46,6 @@ impl Doubts {
         self.0 = 0;
     }
 
-    /// Returns true if there are any.
     pub fn are_there(self) -> bool {
         self.0 > 0
     }

@@ -123,6 +123,9 @@ impl RecordsStore for Record {
         let Some(log) = self.log.get() else { return };
         let mut state = self.state.lock();
         let end = state.known.log;
+        if end.group <= state.recorded.group {
+            return;
+        }
         let is_stable = || end.group <= log.stable_below();
         if !is_stable() {
             // Log that becomes stable after this has the supply look again; earlier log is seen here.

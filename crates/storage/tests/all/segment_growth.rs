@@ -11,7 +11,7 @@ use sardonyx_storage::drive::Drive;
 use sardonyx_storage::engine::{Driver, FirstOpening, StorageOptions, open_first};
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_storage::log::segment::{Prepared, Segments, segment_file};
-use sardonyx_storage::log::supply::{SegmentSupply, Supplied};
+use sardonyx_storage::log::supply::{FreesLog, SegmentSupply, Supplied};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, LogState, Lsn};
 use std::sync::Arc;
 
@@ -217,4 +217,48 @@ fn i7_who_takes_the_steps_itself_is_told_of_a_failed_sync_and_begins_anew() {
     }
     // Syncs of the growths, of each file, and of the directory after it.
     assert!(failures >= 6, "{failures}");
+}
+
+/// Frees the log before a place when a checkpoint is wanted, and cannot free more.
+struct FreesOnce(Arc<Segments>, Lsn);
+
+impl FreesLog for FreesOnce {
+    fn want(&self, _: LogPosition) -> bool {
+        self.0.free_before(self.1);
+        true
+    }
+
+    fn obstacle(&self) -> Option<Arc<str>> {
+        Some("the store gives no answer".into())
+    }
+}
+
+#[test]
+fn i10_log_that_the_wish_for_room_has_freed_is_used_before_transactions_are_refused() {
+    for (segments_freed, outcome) in [(0, Supplied::Refused), (2, Supplied::OneMore)] {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let segments = Arc::new(open(&disk).unwrap());
+        while segments.prepare_next().unwrap() == Prepared::Yes {}
+        let end = segments.prepared_end();
+        let supply = SegmentSupply::new(segments.clone(), Drive::Callers);
+        // The last prepared segment is being written: transactions are kept out.
+        supply.advance(LogPosition {
+            lsn: Lsn(end.0 - LAYOUT.segment_bytes),
+            group: 7,
+            ..LogPosition::START
+        });
+        let freed = Lsn(segments_freed * LAYOUT.segment_bytes);
+        let by = FreesOnce(segments.clone(), freed);
+        assert_eq!(supply.step(&by), outcome);
+        match outcome {
+            Supplied::OneMore => {
+                assert!(supply.refusal().is_none());
+                assert!(segments.prepared_end() > end);
+            }
+            _ => {
+                let refusal = supply.refusal().expect("refused");
+                assert!(matches!(refusal, LogError::Full { .. }), "{refusal}");
+            }
+        }
+    }
 }

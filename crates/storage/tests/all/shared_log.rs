@@ -27,7 +27,6 @@ struct Memory {
     ring: Mutex<Vec<Vec<u8>>>,
 }
 
-/// One of the processes.
 struct Process {
     memory: Arc<Memory>,
     leader: Mutex<LogLeader>,

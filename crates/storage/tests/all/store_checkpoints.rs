@@ -2,7 +2,7 @@
 //! no backup, its log is freed up to the store's place, and an opening takes the missing part from there.
 
 use crate::common::store::{
-    Lossy, Primary, disk, follow, has_all, impatient, left_to_followers, put_base,
+    Lossy, Primary, disk, follow, has_all, impatient, left_to_followers, put_base, wait_until,
 };
 use crate::common::watched::{Change, WatchedDisk};
 use sardonyx_storage::checkpoint::{BACKUP_DIRECTORY, CheckpointError, CheckpointPlace};
@@ -195,6 +195,28 @@ fn i10_a_store_that_gives_no_answer_lets_the_log_fill_and_then_transactions_are_
     (next + 1..next + MANY).for_each(|number| first.commit(number).unwrap());
     let state = first.engine.in_store().unwrap().state();
     assert_eq!(state.trouble, None);
+}
+
+#[test]
+fn i10_a_store_that_is_away_keeps_no_log_here_that_it_has() {
+    // At each place of the log between two records of the store's progress.
+    for had in 130..160 {
+        let store = Arc::new(Lossy::default());
+        let options = impatient(left_to_followers(&store, DurableAt::Local));
+        let first = Primary::open(&disk(1), options).unwrap();
+        (1..=had).for_each(|number| first.commit(number).unwrap());
+        let in_store = first.engine.in_store().unwrap().clone();
+        let durable = first.engine.commit().durable();
+        wait_until("all of it in the store", || in_store.state().end == durable);
+        store.cut_off(true);
+        let mut next = had + 1;
+        while first.commit(next).is_ok() {
+            next += 1;
+        }
+        // Of eight segments, one is cut by the place up to which the store has the log, and one is being prepared.
+        let more = first.engine.commit().durable().lsn.0 - durable.lsn.0;
+        assert!(more > 6 * (64 << 10), "{had}: {more}");
+    }
 }
 
 /// A disk at which the record of the store's progress fails while this is set.

@@ -303,6 +303,7 @@ impl OpenRows {
         self.check_life()?;
         let (position, _) = self.valid(mark)?;
         self.marks.truncate(position);
+        self.held.release(position);
         self.forget_undo();
         Ok(())
     }

@@ -126,6 +126,9 @@ impl OpenRows {
         for (key, own) in self.changed(number).into_iter().flat_map(Changed::rows) {
             let (key, own) = match own {
                 Own::Row(bytes) => under(OpenRow::own(before.format.row(bytes)?))?,
+                // A table of the transaction's own has no rows in the snapshot that this would hide, and its keys may be
+                // others from here on.
+                Own::Gone if self.is_own(number) => continue,
                 Own::Gone => (Arc::clone(key), Own::Gone),
             };
             put(key, own)?;

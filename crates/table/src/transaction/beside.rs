@@ -533,6 +533,15 @@ impl Transaction<'_> {
         self.space.catalogue.table_named(&name_of(table)).ok()
     }
 
+    /// Returns true if a statement is making a table's next content.
+    #[doc(hidden)]
+    #[inline]
+    pub fn is_made_beside(&self, table: u16) -> bool {
+        let content = self.next_content(table);
+        // The content of a table that does not exist has the number of that table.
+        content.is_some_and(|number| number != table && self.is_being_made(number))
+    }
+
     /// Returns true if a content has an owner that builds it.
     #[inline]
     fn is_being_made(&self, number: u16) -> bool {

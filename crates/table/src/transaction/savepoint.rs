@@ -82,6 +82,7 @@ impl Transaction<'_> {
         let found = mark.number(0).and_then(|number| marks.find(number));
         let (position, _) = found.ok_or(TableError::NoMark)?;
         marks.truncate(position);
+        self.held.release(position);
         Ok(())
     }
 

@@ -375,6 +375,7 @@ impl ComputeDefaults for Draws {
                     DefaultFailure {
                         code: "22012",
                         reason,
+                        interrupted: None,
                     },
                 ));
             }

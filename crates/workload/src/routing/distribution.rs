@@ -52,7 +52,7 @@ impl FragmentLayout {
         FragmentLayout { partitions, count }
     }
 
-    /// The number of fragments.
+    /// Over all partitions.
     pub fn count(&self) -> usize {
         self.count
     }

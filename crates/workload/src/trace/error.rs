@@ -67,7 +67,7 @@ pub enum Fault {
     Range {
         /// The meaning of the number.
         what: &'static str,
-        /// The number.
+        /// As the trace has it.
         found: u64,
         /// The least that is allowed.
         least: u64,
@@ -93,7 +93,7 @@ pub enum Fault {
     Twice {
         /// `type` or `partition`.
         what: &'static str,
-        /// The name.
+        /// As the trace has it.
         name: String,
     },
     /// A name that was not declared.
@@ -101,7 +101,7 @@ pub enum Fault {
     Unknown {
         /// `type` or `partition`.
         what: &'static str,
-        /// The name.
+        /// As the trace has it.
         name: String,
     },
     /// A line that is not one of the format.
@@ -126,7 +126,7 @@ pub enum Fault {
     Page {
         /// The partition's name.
         partition: String,
-        /// The page.
+        /// As the trace has it.
         page: u64,
         /// The partition's pages.
         pages: u64,
@@ -157,9 +157,9 @@ pub enum TraceError {
     Wrong {
         /// The file's name as it was given.
         file: String,
-        /// The place in it.
+        /// A line of a text, or an offset in a binary trace.
         place: Place,
-        /// The fault.
+        /// The rule of the format that is violated.
         fault: Fault,
     },
     /// The file could not be read or written.

@@ -6,7 +6,7 @@ use crate::reference::{Access, PageReference, Transaction};
 /// A partition (a file) of the database.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Partition {
-    /// Its name.
+    /// Unique in the trace.
     pub name: String,
     /// Its size: page numbers are below it.
     pub pages: u64,
@@ -66,7 +66,7 @@ impl Header {
         &self.types
     }
 
-    /// The partitions, by number.
+    /// References name a partition by its place here.
     pub fn partitions(&self) -> &[Partition] {
         &self.partitions
     }

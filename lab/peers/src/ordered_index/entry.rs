@@ -34,7 +34,6 @@ pub fn key(seed: u64, order: Order, number: u64) -> Key {
     key
 }
 
-/// The value of a key.
 pub fn value(key: &[u8]) -> [u8; VALUE_BYTES] {
     let (mut state, mut value) = (0, [0; VALUE_BYTES]);
     for word in key.chunks(8) {

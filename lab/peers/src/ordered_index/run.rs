@@ -69,7 +69,6 @@ pub struct EngineReport {
 /// The figures of an engine under a load with one number of threads.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Cell {
-    /// The number of threads.
     pub threads: usize,
     /// The number of transactions that they ran, in all.
     pub transactions: u64,

@@ -8,7 +8,6 @@ use sardonyx_workload::random::Random;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The number of entries of a scan.
 pub const SCAN_ENTRIES: usize = 100;
 
 /// The transactions of a cell.
@@ -141,7 +140,6 @@ impl Task<'_> {
     }
 }
 
-/// The entry of a number.
 pub(super) fn entry(seed: u64, order: Order, number: u64) -> Entry {
     let key = key(seed, order, number);
     (key, value(&key))

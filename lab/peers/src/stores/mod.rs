@@ -24,7 +24,6 @@ pub fn registry() -> Vec<Engine> {
     ]
 }
 
-/// Bytes of all fields of a row.
 fn row_bytes(fields: u8) -> usize {
     usize::from(fields) * FIELD_BYTES
 }

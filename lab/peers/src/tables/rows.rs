@@ -28,7 +28,6 @@ record! {
 }
 
 impl Account {
-    /// The account with this number.
     pub fn new(id: u64) -> Self {
         let mut filler = [0; FILLER_BYTES];
         fill(id, &mut filler);
@@ -81,7 +80,6 @@ pub struct Customer {
 }
 
 impl Customer {
-    /// The customer with this number.
     pub fn new(id: u64) -> Self {
         let mut random = Random::new(id);
         let mut text = |from: u64, to: u64| {

@@ -47,7 +47,6 @@ pub enum Part {
 pub struct Plan {
     /// The engines, in the order in which they run.
     pub engines: Vec<Engine>,
-    /// The parts.
     pub parts: Vec<Part>,
     /// Accounts that are read.
     pub rows: u64,
@@ -126,7 +125,6 @@ pub struct OpeningFigures {
     pub name: &'static str,
     /// Loading the accounts, in seconds.
     pub load_seconds: f64,
-    /// Closing, in seconds.
     pub close_seconds: f64,
     /// Opening, to the first row read, in seconds.
     pub open_seconds: f64,

@@ -38,7 +38,6 @@ pub struct Arguments {
 pub struct Report {
     /// The setting of the nodes.
     pub setting: Setting,
-    /// Their load.
     pub load: Load,
     /// All together.
     pub all: RunFigures,

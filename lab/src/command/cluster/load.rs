@@ -31,7 +31,6 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
-    /// The load of these options.
     pub fn load(&self) -> anyhow::Result<Load> {
         let routing = routing("routing", &self.routing)?;
         Ok(Load {

@@ -51,7 +51,6 @@ pub struct RunOptions {
     load: LoadOptions,
 }
 
-/// The nodes of a run.
 #[derive(Debug)]
 pub struct RunNodes {
     /// All of them.

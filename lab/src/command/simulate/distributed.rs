@@ -62,7 +62,6 @@ pub struct Part {
     pub point: usize,
     /// The replication's number.
     pub replication: u32,
-    /// Its measurement.
     pub measurement: Measurement,
 }
 
@@ -159,7 +158,6 @@ impl Gathered {
         missing.collect()
     }
 
-    /// The outcomes of all points.
     pub fn outcomes(&self, points: &[Parameters]) -> Result<Vec<Outcome>, UsageError> {
         let each = points.iter().enumerate();
         let outcome = |(point, parameters): (usize, &Parameters)| {

@@ -11,7 +11,6 @@ use sardonyx_simulation::outcome::{Outcome, Summary};
 use sardonyx_simulation::parameters::{Coupling, Parameters, Routing, Update, WorkloadKind};
 use std::io::Write;
 
-/// Prints an outcome.
 pub fn print(outcome: &Outcome, output: &mut Output) -> anyhow::Result<()> {
     writeln!(output, "{}", text(outcome))?;
     for warning in remarks::warnings(outcome) {

@@ -52,7 +52,6 @@ pub enum ComplexObjectError {
     Count {
         /// The name of the number.
         what: &'static str,
-        /// The given number.
         given: u64,
         /// The least possible number.
         least: u64,
@@ -65,7 +64,6 @@ pub enum ComplexObjectError {
          the header is one page of {PAGE_BYTES}"
     )]
     Header {
-        /// Own subobjects.
         subobjects: u32,
         /// Foreign references.
         references: u32,

@@ -108,7 +108,6 @@ impl Scale {
         self.complex_objects
     }
 
-    /// Own subobjects of each.
     pub fn subobjects(&self) -> u32 {
         self.subobjects
     }
@@ -154,7 +153,6 @@ impl Scale {
             + u64::from(subobject.number)
     }
 
-    /// The subobject of an identity.
     pub fn subobject(&self, identity: u64) -> Subobject {
         Subobject {
             complex_object: (identity / u64::from(self.subobjects)) as u32,

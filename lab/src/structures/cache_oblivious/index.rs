@@ -81,7 +81,6 @@ fn position(height: usize, number: usize) -> usize {
     sum
 }
 
-/// The segment of a key.
 #[inline]
 pub(super) fn search<S: Pages, K: Key, const V: usize, const SEGMENT: usize>(
     pages: &S,

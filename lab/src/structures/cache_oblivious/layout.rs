@@ -62,7 +62,6 @@ impl<K: Key, const V: usize, const SEGMENT: usize> Layout<K, V, SEGMENT> {
         let fit = (Self::BYTES - SEGMENT_HEADER) / Self::ENTRY;
         if fit < SEGMENT { fit } else { SEGMENT }
     };
-    /// The number of segments in a page.
     pub(super) const PER_PAGE: usize = PAGE_SIZE / Self::BYTES;
     /// The number of separators in a page of the index.
     pub(super) const SEPARATORS_PER_PAGE: usize = PAGE_SIZE / K::LENGTH;

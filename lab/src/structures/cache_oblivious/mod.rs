@@ -245,7 +245,6 @@ impl<S: Pages, K: Key, const V: usize, const SEGMENT: usize> CacheObliviousTree<
         1 << self.levels
     }
 
-    /// The segment of a key.
     #[inline(always)]
     fn search(&self, key: K) -> Result<usize, Error> {
         index::search::<S, K, V, SEGMENT>(&self.pages, self.levels, key)

@@ -39,7 +39,6 @@ pub(super) fn place<K: Key, const V: usize, const SEGMENT: usize>(number: usize)
 }
 
 impl<'a, K: Key, const V: usize, const SEGMENT: usize> Segment<'a, K, V, SEGMENT> {
-    /// The segment with a number.
     #[inline(always)]
     pub(super) fn read<S: Pages>(pages: &'a S, number: usize) -> Result<Self, Error> {
         let (in_page, at) = place::<K, V, SEGMENT>(number);
@@ -144,7 +143,6 @@ impl<'a, K: Key, const V: usize, const SEGMENT: usize> SegmentMut<'a, K, V, SEGM
         self.set_count(count - 1);
     }
 
-    /// Replaces the value at `index`.
     pub(super) fn replace(&mut self, index: usize, value: &[u8; V]) {
         let at = Self::at(index) + K::LENGTH;
         self.bytes[at..at + V].copy_from_slice(value);

@@ -25,11 +25,8 @@ use std::sync::Arc;
 /// The result for a terminal.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// Of a new order.
     NewOrder(Sold),
-    /// Of a payment.
     Payment(Paid),
-    /// Of an order status.
     OrderStatus(Box<Status>),
     /// Of a delivery: the number of districts that had an order to deliver.
     Delivery(u32),
@@ -43,10 +40,7 @@ pub enum Answer {
 pub enum Refusal {
     /// One of a hundred new orders has an item that does not exist, as the standard demands.
     #[error("there is no item {item}")]
-    UnusedItem {
-        /// Its number.
-        item: u32,
-    },
+    UnusedItem { item: u32 },
     /// A row is missing.
     #[error("{table} has no row with key {key}")]
     Missing { table: &'static str, key: u64 },

@@ -40,7 +40,6 @@ pub struct Sold {
 pub struct SoldLine {
     /// The item's name.
     pub name: [u8; 24],
-    /// The price of one.
     pub price: i32,
     /// The price of all.
     pub amount: i32,

@@ -8,7 +8,6 @@ use super::View;
 use rustix::mm::MprotectFlags;
 use std::sync::atomic::Ordering;
 
-/// Pages in a chunk.
 pub const CHUNK_PAGES: u64 = 512;
 
 /// Chunks that may be open at once, apart from all.

@@ -12,7 +12,6 @@ use rustix::mm::{MapFlags, ProtFlags};
 use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::atomic::Ordering;
 
-/// A page of zeroes.
 #[repr(align(4096))]
 struct Zeroes([u8; PAGE_SIZE]);
 

@@ -26,7 +26,6 @@ pub const MECHANISMS: [MechanismKind; 3] = [
 /// The result of a test.
 pub type Fallible<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// The word in a page.
 pub fn word(page: u64, index: u64) -> P<u64> {
     P::from_offset(page * PAGE + index * 8)
 }

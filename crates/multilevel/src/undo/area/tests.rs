@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::collections::BTreeMap;
 
-/// Pages in memory.
 struct Memory(Vec<Page>);
 
 impl WriteBytes for Memory {

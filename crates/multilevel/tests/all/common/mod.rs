@@ -17,7 +17,6 @@ pub static RECORDS: LockSpace = LockSpace::new("records", &[&[true, false], &[fa
 /// Records on a page: spread, so that few records take many pages.
 pub const RECORDS_PER_PAGE: u64 = 4;
 
-/// The place of a record.
 pub fn place(pages: &dyn Pages, area: Area, record: u64) -> Result<(PageId, usize), Stop> {
     let page = pages.page(area, record / RECORDS_PER_PAGE)?;
     let room = PAGE_SIZE / RECORDS_PER_PAGE as usize;

@@ -105,7 +105,6 @@ pub fn read_sum(bytes: &[u8]) -> Sum {
     sum
 }
 
-/// Adds a power to a sum.
 pub fn added(sum: &mut Sum, power: u16, sign: i8) {
     let lane = &mut sum[usize::from(power / POWERS_IN_LANE)];
     *lane += i128::from(sign) * 10_i128.pow(u32::from(power % POWERS_IN_LANE));

@@ -20,14 +20,12 @@ pub enum Error {
     None,
     /// The inverse takes back one too much.
     WrongInverse,
-    /// There is no inverse.
     NoInverse,
     /// The inverse is a before-image.
     Image,
     /// The inverse locks an object that the operation did not, declared or when it runs.
     InverseDeclares,
     InverseLocks,
-    /// The inverse fails.
     InverseFails,
     /// The inverse is too long to be kept.
     LongInverse,
@@ -52,7 +50,6 @@ pub struct Add {
     pub counter: u64,
     pub by: i64,
     pub error: Error,
-    /// It is an inverse.
     pub inverse: bool,
 }
 

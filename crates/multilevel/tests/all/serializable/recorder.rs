@@ -40,7 +40,6 @@ impl Recorder {
         events.asked = Some(value);
     }
 
-    /// It was committed.
     pub fn committed(&self, events: &mut Events, process: u64, done: &[Done]) {
         let value = done
             .iter()

@@ -4,6 +4,7 @@ use super::checker::{Checker, Seen};
 use super::client;
 use super::handle::{Asker, Handle, unclear};
 use super::state::{CLIENTS, Inner, STEPS, Target, place_of};
+use crate::copies::ends::ALARMS;
 use crate::copies::keeper::Keeper;
 use crate::copies::life::{Life, mark_of};
 use crate::copies::planted::{PLANTED, Planted};
@@ -49,7 +50,11 @@ impl World {
                 scope.spawn(move || {
                     PLANTED.set(planted);
                     world.wait(client);
-                    let run = || client::run(world, client);
+                    let run = || {
+                        client::run(world, client);
+                        let alarms = ALARMS.get();
+                        assert!(planted.is_some() || alarms == 0, "no copy was restored");
+                    };
                     let ended = catch_unwind(AssertUnwindSafe(run));
                     world.done(client, ended.is_err());
                     ended.err()

@@ -3,7 +3,6 @@
 use super::*;
 use proptest::prelude::*;
 
-/// A message of a kind with a body.
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let mut bytes = vec![kind];
     bytes.extend((body.len() as u32 + 4).to_be_bytes());

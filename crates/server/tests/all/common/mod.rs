@@ -19,7 +19,6 @@ pub struct Running {
     pub directory: TempDir,
 }
 
-/// Options of a small database.
 pub fn small() -> DatabaseOptions {
     DatabaseOptions::new()
         .segment_bytes(1 << 20)
@@ -175,7 +174,6 @@ pub fn query(text: &str) -> Vec<u8> {
     message(b'Q', format!("{text}\0").as_bytes())
 }
 
-/// A Sync.
 pub fn sync() -> Vec<u8> {
     message(b'S', b"")
 }

@@ -29,7 +29,6 @@ const ROWS_ARE: u8 = 56;
 pub(in crate::node) enum Question {
     /// A page and its version; with `settled`, when all that was appended before is durable.
     Page {
-        /// The page.
         page: PageId,
         /// See above.
         settled: bool,
@@ -38,7 +37,6 @@ pub(in crate::node) enum Question {
     Versions(PartPages),
     /// Append a group to a node's log.
     Append {
-        /// The node.
         node: NodeId,
         /// The place: the next one.
         place: u64,
@@ -46,12 +44,7 @@ pub(in crate::node) enum Question {
         frames: Vec<Redo>,
     },
     /// Close a node's log.
-    Close {
-        /// The node.
-        node: NodeId,
-        /// In which epoch.
-        epoch: Epoch,
-    },
+    Close { node: NodeId, epoch: Epoch },
     /// A piece of a journal's rows.
     Rows(Wanted),
 }
@@ -63,11 +56,9 @@ pub struct Rows {
     pub before_group: u64,
     /// The place at which to continue; `None`: no rows are left.
     pub next: Option<JournalPosition>,
-    /// With their positions.
     pub rows: Vec<(JournalPosition, Vec<u8>)>,
 }
 
-/// An answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// The page's version, and the page.
@@ -122,7 +113,6 @@ fn row(reader: &mut Reader<'_>) -> Option<(JournalPosition, Vec<u8>)> {
 }
 
 impl Question {
-    /// As a frame.
     pub fn encode(&self) -> Frame {
         let mut content = Vec::new();
         let into = &mut content;
@@ -232,7 +222,6 @@ fn redo(reader: &mut Reader<'_>) -> Option<Redo> {
 }
 
 impl Answer {
-    /// As a frame.
     pub fn encode(&self) -> Frame {
         let mut content = Vec::new();
         let into = &mut content;

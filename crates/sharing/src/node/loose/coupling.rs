@@ -84,7 +84,6 @@ pub(in crate::node) struct Loose {
 }
 
 impl Loose {
-    /// A shell.
     pub fn shell(
         local: Local,
         options: PrimaryCopyOptions,

@@ -25,7 +25,6 @@ const HEAD_BYTES: usize = 1 + 4 + 8 + 8;
 /// A frame on its way.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Frame {
-    /// Its kind.
     pub kind: u8,
     /// The newest epoch that its sender knew.
     pub epoch: Epoch,
@@ -33,7 +32,6 @@ pub struct Frame {
     pub number: u64,
     /// All messages with lower numbers have been received.
     pub received: u64,
-    /// Its content.
     pub content: Vec<u8>,
 }
 

@@ -89,11 +89,9 @@ impl Hello {
 /// The description of the page server in a welcome; of a node it is zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Welcome {
-    /// Pages that there are.
     pub pages: u64,
     /// The most bytes of redo of a transaction.
     pub transaction_bytes_max: u64,
-    /// Its database.
     pub database: u64,
 }
 

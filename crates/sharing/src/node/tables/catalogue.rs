@@ -33,7 +33,6 @@ const NO_NAME: u8 = 0xff;
 pub(super) const KEY_OF_VERSION: [u8; 1] = [0xfe];
 const HEADER: usize = 8;
 
-/// A table that is there.
 #[derive(Debug)]
 pub(crate) struct TableInfo {
     /// Its number, of this database.
@@ -42,9 +41,7 @@ pub(crate) struct TableInfo {
     pub root: u32,
     /// The roots of its indexes beside the primary key's.
     pub indexes: Vec<u32>,
-    /// The format of its rows.
     pub format: RowFormat,
-    /// Its database.
     pub database: u64,
     /// Types of records that are its rows.
     pub checked: Mutex<Vec<TypeId>>,

@@ -28,7 +28,6 @@ pub(super) fn open_or_make(
     })
 }
 
-/// The handle of a table.
 pub(super) fn handle_of<R>(info: &TableInfo) -> Table<R> {
     Table::of(info.number, origin(info.database))
 }

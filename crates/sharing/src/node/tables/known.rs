@@ -123,12 +123,10 @@ impl Tables {
         self.version
     }
 
-    /// The definitions, by number.
     pub fn definitions(&self) -> &Definitions {
         &self.definitions
     }
 
-    /// The table with a number.
     pub fn info(&self, number: u16) -> Option<&Arc<TableInfo>> {
         self.infos.get(usize::from(number))?.as_ref()
     }
@@ -138,12 +136,10 @@ impl Tables {
         self.definitions.named(name)
     }
 
-    /// The table of a name.
     pub fn named(&self, name: &str) -> Option<&Arc<TableInfo>> {
         self.info(self.number(name)?)
     }
 
-    /// All tables, by number.
     pub fn all(&self) -> impl Iterator<Item = &Arc<TableInfo>> {
         self.infos.iter().flatten()
     }
@@ -195,7 +191,6 @@ pub(crate) struct Used {
     defines: bool,
     /// It has dropped trees, whose pages go back when it is durable.
     pub(in super::super) drops: bool,
-    /// The savepoint of each mark.
     pub(super) marks: Marks<Savepoint>,
     /// References that are checked later, while no [`NodeTables`](super::NodeTables) has them.
     pub(super) held: HeldReferences,

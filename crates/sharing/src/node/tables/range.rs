@@ -173,7 +173,6 @@ impl Walk {
         self.back.clear();
     }
 
-    /// The row of an entry.
     fn row(&mut self, access: &mut dyn Access, entry: Vec<u8>) -> Result<OwnedRow, NodeError> {
         let bytes = match self.by.is_primary {
             true => entry,

@@ -178,7 +178,6 @@ pub(super) fn mark(view: &mut View<'_>, root: u32) -> Result<(), NodeError> {
     head.write(view)
 }
 
-/// True if a page is a mark.
 pub(super) fn is_marked(bytes: &Page) -> bool {
     bytes[..4] == MARK
 }
@@ -248,7 +247,6 @@ impl Pool {
     }
 }
 
-/// The next of the free pages.
 pub(super) fn next_free(view: &View<'_>, page: u64, mode: LockMode) -> Result<u32, NodeError> {
     let bytes = view.page(page, mode)?;
     if bytes[..4] != FREE {

@@ -94,7 +94,6 @@ impl<'t> View<'t> {
         Ok(number)
     }
 
-    /// A page that is locked so.
     pub fn page(&self, page: u64, mode: LockMode) -> Result<&Page, NodeError> {
         let number = self.fetch(page, mode)?;
         Ok(&self.frames.get(number).ok_or_else(full)?.bytes)

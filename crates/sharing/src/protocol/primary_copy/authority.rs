@@ -152,7 +152,6 @@ impl AuthorityTable {
         locks.is_some_and(|locks| locks.authorised.iter().any(|other| other.node == node))
     }
 
-    /// The node has given its authorisation up.
     pub fn give_up(&mut self, node: NodeId, page: PageId, woken: &mut Woken) {
         let Some(locks) = self.locks.get_mut(&page) else {
             return;

@@ -195,6 +195,7 @@ impl<'w> Whole<'w> {
 pub(super) fn of_stage<T, U>(came: Came<U>) -> Came<T> {
     match came {
         Came::Again => Came::Again,
+        Came::Waited => Came::Waited,
         _ => Came::InStage,
     }
 }

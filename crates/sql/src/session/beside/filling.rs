@@ -14,7 +14,7 @@ use sardonyx::low_level::{Address, HeldReference, Redefined};
 use sardonyx::rows::{Marked, RowWriter, SpaceSnapshot};
 use sardonyx::schema::{Schema, Value};
 use sardonyx::{Error, Snapshot, Transaction};
-use sardonyx_rows::constraints::Objects;
+use sardonyx_rows::constraints::{Followers, Objects};
 use sardonyx_rows::{ScanPlace, TableError};
 use sardonyx_storage::catalogue::Definitions;
 use std::cell::RefCell;
@@ -328,6 +328,14 @@ impl WriteTarget for Filling<'_> {
     }
 
     fn delete(&mut self, _: u16, _: &[Value]) -> Result<bool, Error> {
+        Err(self.stops())
+    }
+
+    fn delete_before_others(&mut self, _: u16, _: &[Value]) -> Result<Followers, Error> {
+        Err(self.stops())
+    }
+
+    fn follow(&mut self, _: Followers) -> Result<(), Error> {
         Err(self.stops())
     }
 

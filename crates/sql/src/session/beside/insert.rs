@@ -136,7 +136,10 @@ fn end(whole: &Whole<'_>, mut filling: Filling<'_>) -> Result<Ran<()>, Stop> {
                 has_read.check(tx)?;
                 let inserted = in_statement(tx, &whole.with, |tx| insert_kept(whole, &rows, tx));
                 let inserted = inserted.and_then(|()| at_commit(tx));
-                inserted.map_err(|_| Stop::Open)?;
+                inserted.map_err(|error| match error.is_interruption() {
+                    true => Stop::Statement(error),
+                    false => Stop::Open,
+                })?;
                 Ok(note_drawn(tx, whole.database, &whole.with)?)
             },
         );

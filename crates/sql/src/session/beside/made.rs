@@ -10,7 +10,7 @@ use crate::plan::write::whole_row;
 use crate::plan::{Plan, Planned};
 use crate::rows::InputRow;
 use crate::source::Source;
-use sardonyx::low_level::{Beside, OwnRow};
+use sardonyx::low_level::{Beside, OwnRow, interruption};
 use sardonyx::rows::OpenRows;
 use sardonyx::schema::{Schema, Value};
 use sardonyx::{Error, Snapshot, Ticket};
@@ -87,6 +87,8 @@ pub(in crate::session) enum Came<T> {
     Done(T),
     /// The table has changed meanwhile.
     Again,
+    /// Another statement made a content of the table, and has ended by now.
+    Waited,
     /// The statement runs as an open transaction of its own ([`super::open`]).
     Open,
     /// The statement runs in the stage.
@@ -96,9 +98,13 @@ pub(in crate::session) enum Came<T> {
 impl<T> Came<T> {
     /// The result of an error of the engine.
     pub fn of(error: Error) -> Result<Self, SqlError> {
+        // A request to cancel is used up: the statement ends here, whatever the kind of the error.
+        if let Some(reason) = interruption(&error) {
+            return Err(SqlError::interrupted(reason));
+        }
         match error {
             Error::Conflict(_) => Ok(Came::Again),
-            // Interrupted, or closed.
+            // Closed.
             Error::Unavailable(_) | Error::Closed(_) => Err(error.into()),
             // There is no room, or another statement makes a content.
             Error::Full(_) | Error::Limit(_) | Error::Refused(_) => Ok(Came::InStage),

@@ -57,6 +57,9 @@ use tracing::Instrument;
 /// The most attempts of a statement, if the table's definition changed, or rows that it read.
 const ATTEMPTS: usize = 3;
 
+/// The most statements on one table for which a statement waits.
+const WAITS: usize = 1000;
+
 /// True if a statement may run aside.
 fn may_run_beside(statement: &Prepared) -> bool {
     match statement.class() {
@@ -194,7 +197,7 @@ impl Session {
 
     fn try_beside(&mut self, given: &Given<'_>) -> Result<Option<Ran<Complete>>, SqlError> {
         let database = self.database.clone();
-        let (mut attempts, mut is_open) = (0, false);
+        let (mut attempts, mut waits, mut is_open) = (0, 0, false);
         let mut again = std::mem::take(&mut self.state.again);
         while attempts < ATTEMPTS {
             let state = &mut self.state;
@@ -261,8 +264,10 @@ impl Session {
                     return Ok(Some((complete, durable)));
                 }
                 Came::Again => attempts += 1,
+                // Each wait is for another statement, which has ended.
+                Came::Waited if waits < WAITS => waits += 1,
                 Came::Open if !is_open => is_open = true,
-                Came::Open | Came::InStage => break,
+                Came::Open | Came::InStage | Came::Waited => break,
             }
         }
         self.state.again = again;

@@ -276,7 +276,8 @@ impl Opened<'_> {
     /// Makes a table's next content.
     fn content(&self, work: &Work, whole: &Whole<'_>) -> Result<Content, Stop> {
         let table = whole.made.table();
-        let beside = whole.begin()?;
+        let begin = |tx: &mut Transaction<'_>| tx.begin_beside(table);
+        let beside = whole.begin_with(begin, false)?;
         // The table is the same as in the transaction's state.
         whole.newest()?;
         whole.fill_from(&beside, &work.snapshot)?;

@@ -178,6 +178,6 @@ impl Redefining<'_> {
 impl Whole<'_> {
     /// Begins the content of a table that a definition rewrites, empties or creates.
     pub fn begin_redefined(&self, redefined: &Redefined) -> Result<Beside, Stop> {
-        self.begin_with(|tx| tx.begin_redefined(redefined))
+        self.begin_with(|tx| tx.begin_redefined(redefined), false)
     }
 }

@@ -18,8 +18,9 @@ use sardonyx::errors::SnapshotEnded;
 use sardonyx::low_level::{Beside, Turn};
 use sardonyx::schema::{Schema, Value};
 use sardonyx::{Durability, Error, Snapshot, Tables, Transaction};
-use sardonyx_base::waiting::Interrupt;
+use sardonyx_base::waiting::{BETWEEN_LOOKS, Interrupt};
 use sardonyx_rows::{Conflict, ConflictWith, ScanPlace, TableError};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ pub(super) enum Stop {
     Statement(SqlError),
     /// The statement runs as an open transaction.
     Open,
+    /// The statement has waited for another one, and begins again.
+    Waited,
     /// The end of the transaction: its reads are released, so it cannot run in another way.
     Ended(SqlError),
 }
@@ -91,6 +94,7 @@ impl Stop {
             Stop::Statement(error) if error.code == code::OUT_OF_MEMORY => Ok(Came::InStage),
             Stop::Statement(error) | Stop::Ended(error) => Err(error),
             Stop::Open => Ok(Came::Open),
+            Stop::Waited => Ok(Came::Waited),
         }
     }
 }
@@ -146,23 +150,47 @@ impl<'w> Whole<'w> {
         self.made.next_schema().unwrap_or(&self.schema)
     }
 
-    /// Begins. The table is what it was from here on, or it takes nothing over.
+    /// Begins. The table is what it was from here on, or it takes nothing over. While another statement makes a content
+    /// of the table, this one waits for its end, without the stage.
     pub fn begin(&self) -> Result<Beside, Stop> {
         let table = self.made.table();
-        self.begin_with(|tx| tx.begin_beside(table))
+        self.begin_with(|tx| tx.begin_beside(table), true)
     }
 
-    /// The same of a content that is begun so.
+    /// The same of a content that is begun so. After a wait it begins only if it `goes_on`: otherwise the statement begins
+    /// again, since it has read rows before the other one's end.
     pub fn begin_with(
         &self,
-        begin: impl FnOnce(&mut Transaction<'_>) -> Result<Beside, Error>,
+        mut begin: impl FnMut(&mut Transaction<'_>) -> Result<Beside, Error>,
+        goes_on: bool,
     ) -> Result<Beside, Stop> {
-        let begun = self.turn()?.run(Durability::Deferred, begin);
-        begun.map_err(|error| match error {
-            // Another statement makes one: this one comes after it, in the stage.
-            Error::Conflict(error) => Stop::Engine(Error::Refused(error)),
-            error => Stop::Engine(error),
-        })
+        let table = self.made.table();
+        let mut has_waited = false;
+        loop {
+            let begun = self.turn()?.run(Durability::Deferred, |tx| {
+                Ok(match tx.is_made_beside(table) {
+                    true => None,
+                    false if has_waited && !goes_on => return Err(Stop::Waited),
+                    false => Some(begin(tx)?),
+                })
+            });
+            match begun {
+                Ok(Some(begun)) => return Ok(begun),
+                Ok(None) if IS_PAUSE.get() => {
+                    return Err(Stop::Engine(Error::Refused("a pause has no end".into())));
+                }
+                Ok(None) => {
+                    has_waited = true;
+                    self.limits.pause(&self.with)?;
+                    std::thread::sleep(BETWEEN_LOOKS);
+                }
+                // The table has no next contents, or the definition was tried on another schema.
+                Err(Stop::Engine(Error::Conflict(error))) => {
+                    return Err(Stop::Engine(Error::Refused(error)));
+                }
+                Err(stop) => return Err(stop),
+            }
+        }
     }
 
     /// Has the table take the content over, in one call. `check` looks at the tables before that: afterwards all rows
@@ -477,11 +505,19 @@ pub(super) fn commit<T, E: From<Error>>(
     })
 }
 
+thread_local! {
+    /// True while a test runs other statements between two calls of one. They cannot wait for its end.
+    static IS_PAUSE: Cell<bool> = const { Cell::new(false) };
+}
+
 impl BesideLimits {
     /// Lets others have the stage, and ends the statement on request.
     pub(super) fn pause(&self, with: &Environment<'_>) -> Result<(), SqlError> {
         if let Some(between) = &self.between {
+            // One of the other statements may pause, too.
+            let before = IS_PAUSE.replace(true);
             between();
+            IS_PAUSE.set(before);
         }
         with.context.between_rows()
     }

@@ -27,11 +27,10 @@ impl Unit {
         if !self.may_take_long() {
             return turn.submit(|tx| self.run(tx));
         }
-        let interrupt = self.state.interrupt.clone();
         waiting::long(|| {
             let begun = turn.set_out();
             turn.submit(|tx| {
-                let done = waiting::interruptible(&interrupt, None, || self.run(tx));
+                let done = self.run(tx);
                 drop(begun);
                 done
             })
@@ -46,10 +45,9 @@ impl Unit {
         if !self.may_take_long() {
             return self.run_and_undo(turn, None);
         }
-        let interrupt = self.state.interrupt.clone();
         waiting::long(|| {
             let begun = turn.set_out();
-            waiting::interruptible(&interrupt, None, || self.run_and_undo(turn, Some(begun)))
+            self.run_and_undo(turn, Some(begun))
         })
     }
 

@@ -163,7 +163,6 @@ impl ReceivingEngine {
         &self.manifest
     }
 
-    /// The checkpoints.
     pub fn checkpoint(&self) -> &Arc<CheckpointStage> {
         &self.background.stage
     }

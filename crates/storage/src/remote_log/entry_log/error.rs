@@ -1,5 +1,7 @@
 //! The errors of an entry log.
 
+#![allow(missing_docs, reason = "the text of each error names its fields")]
+
 use crate::disk::DiskError;
 use crate::lines::Misread;
 use crate::log::LogError;
@@ -23,10 +25,7 @@ pub enum EntryLogError {
         "an entry of {bytes} bytes is too large: at most {} are taken",
         super::ENTRY_BYTES_MAX
     )]
-    TooLarge {
-        /// Its bytes.
-        bytes: u64,
-    },
+    TooLarge { bytes: u64 },
     /// A write failed (I7). The fate of the changes that waited for it is not known.
     #[error(
         "a write of its log failed ({cause}), so no more entries are taken: start it again, and it continues with \
@@ -65,10 +64,7 @@ pub enum EntryLogError {
     #[error(
         "{file} is missing, or damaged at offset 0: the log is needed from there on; put the file back"
     )]
-    Beginning {
-        /// The file.
-        file: String,
-    },
+    Beginning { file: String },
     /// The log ends before the place that it had reached.
     #[error(
         "{file} ends the log at offset {offset}, before group {group}, but the log had reached group {recorded} \

@@ -5,7 +5,6 @@ use proptest::prelude::*;
 
 const WAIT: Duration = Duration::from_secs(2);
 
-/// The register, as a store has it.
 #[derive(Default)]
 struct Kept(u64, Option<StoredRegister>);
 

@@ -66,7 +66,6 @@ impl Area {
     }
 }
 
-/// All areas.
 pub struct Areas {
     /// The area that all types use.
     pub hot: Area,
@@ -74,7 +73,6 @@ pub struct Areas {
     pub common: Area,
     /// The pages of each type that lie among those of the others.
     pub scattered: Vec<Area>,
-    /// The area of each application.
     pub applications: Vec<Area>,
     /// The own area of each type.
     pub own: Vec<Area>,

@@ -10,7 +10,6 @@ use sardonyx_lab::structures::{PAGE_SIZE, Page};
 pub mod step {
     //! One step of a random history.
 
-    /// A step.
     #[derive(Debug, Clone)]
     pub enum Step {
         Insert(u64, u64),

@@ -51,13 +51,11 @@ pub struct NodeTables<'t> {
 pub struct NodeMark(u64);
 
 impl NodeMark {
-    /// The mark of a number.
     #[doc(hidden)]
     pub fn numbered(number: u64) -> Self {
         NodeMark(number)
     }
 
-    /// Its number.
     #[doc(hidden)]
     pub fn number(self) -> u64 {
         self.0
@@ -213,6 +211,7 @@ impl<'t> NodeTables<'t> {
         let marks = &mut self.access.get_mut().used().marks;
         let (position, _) = marks.find(mark.0).ok_or(TableError::NoMark)?;
         marks.truncate(position);
+        self.held.release(position);
         Ok(())
     }
 

@@ -18,7 +18,6 @@ pub const BUFFER_PAGES: usize = 64;
 pub trait Place: Sized {
     type Node: TableNode + Send + Sync;
 
-    /// A new one.
     fn new() -> Self {
         Self::with(storage(), BUFFER_PAGES)
     }

@@ -1,0 +1,2 @@
+drop table sqlx_accounts;
+drop type sqlx_kind;

@@ -1,0 +1,214 @@
+//! The ends of the copies in the set, compared before a process becomes the writer. A copy that was restored from a backup
+//! while the register stayed ends before the others, and a process that takes such a copy's log for the whole would
+//! continue there.
+//!
+//! ```text
+//!   a: 1 2 3          lacks 4, which was on all copies before b had 5: it was restored
+//!   b: 1 2 3 4 5      knows more, and stays
+//!   c: 1 2 3          the same as a; a reader that asks it takes 3 for the end
+//! ```
+//!
+//! Copies that were never restored keep three rules ([`super`], rules 1 and 3):
+//!
+//! 1. Each has the entry before the last one that any of them has, and the last one that the process has read. A writer
+//!    begins an entry when the one before is on all.
+//! 2. Each has what a later one of the chain has.
+//! 3. Each has the entry up to which the register has it as complete. A process that becomes the writer records that, so
+//!    the register knows the log's end at each takeover.
+//!
+//! A copy that breaks a rule leaves the set, if another one that answers keeps them. It is then compared with the log from the
+//! beginning, and filled. If there is no other one, the process does not become the writer.
+//!
+//! **Invariants:** entries that another writer appends meanwhile raise no alarm. The copies are asked from the last one of
+//! the chain on, and a copy that seems to lack an entry is asked for it once more, after that entry was seen elsewhere.
+//! The register is then the same as before.
+//! The beginning of the log, which may be deleted, is not compared: a claimant has asked for the boundary.
+//!
+//! A copy that gives no answer is not compared. If it is excluded, and knows more, it is left as it is when it comes back
+//! ([`joining`](super::joining)).
+
+use super::Copies;
+use super::chain::Broken;
+use super::entries::ATTEMPTS;
+use super::keeper::View;
+use super::life::Life;
+use super::members::Wait;
+use super::planted::{self, Planted};
+use super::record::CopyRecord;
+use sardonyx_storage::remote_log::store::{RemoteStore, StoreError};
+use std::sync::Arc;
+
+#[cfg(test)]
+std::thread_local! {
+    /// The number of times that this thread found a copy to be restored.
+    pub(super) static ALARMS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// The result of a comparison.
+#[derive(Debug)]
+pub(super) enum Ends {
+    /// No copy that answers lacks an entry. All copies of the set have the log up to this number; 0: it is not known.
+    Agree { complete: u64 },
+    /// This copy has lost entries, and another one has them.
+    Lacks(Broken),
+    /// The register has changed meanwhile: a copy that was excluded lacks later entries.
+    Changed,
+}
+
+/// A copy, and its last entries.
+struct End<'a> {
+    copy: &'a CopyRecord,
+    member: Arc<Life>,
+    has: Vec<u64>,
+}
+
+impl End<'_> {
+    fn lacks(&self, number: u64) -> Result<bool, StoreError> {
+        let lacks = !self.has.contains(&number);
+        Ok(lacks && self.member.read(number)?.is_none())
+    }
+
+    /// True if the copy has no entry that it once had, by rule 3.
+    fn lacks_recorded(&self, number: u64) -> Result<bool, StoreError> {
+        let complete = self.copy.complete;
+        // Earlier ones may be deleted.
+        if complete < number || !self.lacks(complete)? {
+            return Ok(false);
+        }
+        Ok(self.member.list(complete)?.is_empty())
+    }
+}
+
+impl Copies {
+    /// Compares the ends of the copies in this set, of which the process knows the log before this number.
+    ///
+    /// # Errors
+    /// [`StoreError::Setup`]: all copies that answer have lost entries. The keeper's.
+    pub(super) fn compare_ends(&self, view: &View, number: u64) -> Result<Ends, StoreError> {
+        if planted::is(Planted::EndsNotCompared) || planted::is(Planted::TakenWithoutAsking) {
+            return Ok(Ends::Agree { complete: 0 });
+        }
+        let before = number.saturating_sub(1);
+        let record = &view.record;
+        let chain: Vec<&CopyRecord> = record.in_sync().collect();
+        let mut ends: Vec<End<'_>> = Vec::new();
+        for copy in chain.into_iter().rev() {
+            // One that gives no answer says nothing.
+            let Ok(member) = self.members.get(record, copy, Wait::Short) else {
+                continue;
+            };
+            let Ok(listed) = member.list(before) else {
+                continue;
+            };
+            let has = listed.iter().map(|entry| entry.number).collect();
+            ends.push(End { copy, member, has });
+        }
+        let last = ends.iter().filter_map(|end| end.has.last().copied()).max();
+        let last = last.unwrap_or(0);
+        let (mut lacking, mut sound) = (Vec::new(), 0);
+        for (nth, end) in ends.iter().enumerate() {
+            match lost_by(nth, &ends, number, last) {
+                Ok(None) => sound += 1,
+                Ok(Some(lost)) => lacking.push((end.copy, lost)),
+                Err(_) => {}
+            }
+        }
+        let Some((copy, lost)) = lacking.first() else {
+            let tail = record.tail().map(|tail| &tail.place);
+            let mut tails = ends.iter().filter(|end| Some(&end.copy.place) == tail);
+            let is_there = tails.any(|end| end.has.contains(&before));
+            return Ok(Ends::Agree {
+                complete: if is_there { before } else { 0 },
+            });
+        };
+        if self.look()?.version != view.version {
+            return Ok(Ends::Changed);
+        }
+        #[cfg(test)]
+        ALARMS.set(ALARMS.get() + 1);
+        if sound == 0 {
+            let silent = record.in_sync().map(|copy| copy.place.as_str());
+            let silent = silent.filter(|place| !ends.iter().any(|end| end.copy.place == *place));
+            return Err(self.all_lack(&lacking, &silent.collect::<Vec<_>>()));
+        }
+        Ok(Ends::Lacks(Broken {
+            place: copy.place.clone(),
+            error: StoreError::NotNow {
+                what: "count as a copy of the log".into(),
+                place: copy.place.clone(),
+                reason: format!(
+                    "it lacks entry {lost}, which it had: it was restored from a backup, or has lost data"
+                ),
+            },
+            differs: true,
+        }))
+    }
+
+    /// Leaves out the copies that lack the last entry which this host has read, before the number `next`. A reader that asks
+    /// such a copy would take the log for a shorter one.
+    ///
+    /// # Errors
+    /// As [`Copies::compare_ends`]; the keeper's.
+    pub(super) fn leave_out_restored(&self, next: u64) -> Result<(), StoreError> {
+        for _ in 0..ATTEMPTS {
+            let view = self.look()?;
+            // Recorded ends are for takeovers: entries before them may be deleted.
+            let complete = view.record.in_sync().map(|copy| copy.complete).max();
+            let next = next.max(complete.unwrap_or(0) + 1);
+            let broken = match self.compare_ends(&view, next)? {
+                Ends::Agree { .. } => return Ok(()),
+                Ends::Changed => continue,
+                Ends::Lacks(broken) => broken,
+            };
+            let without = self.without(&view, &broken, 0)?;
+            self.leave_out(&view, &without, &broken)?;
+        }
+        Err(self.changes("leave out restored copies"))
+    }
+
+    fn all_lack(&self, lacking: &[(&CopyRecord, u64)], silent: &[&str]) -> StoreError {
+        let lost = lacking.iter().map(|(_, lost)| *lost).max().unwrap_or(0);
+        let places: Vec<&str> = lacking
+            .iter()
+            .map(|(copy, _)| copy.place.as_str())
+            .collect();
+        let others = match silent.is_empty() {
+            true => "No other copy is in sync.".into(),
+            false => format!("Have {silent:?} answer, which may have the entry."),
+        };
+        StoreError::Setup {
+            place: self.place.clone(),
+            reason: format!(
+                "the copies {places:?} lack entry {lost}, which they had: they were restored from a backup, or have lost \
+                 data. {others} If the entry is lost for ever, make a database for a new set: of the directory of the \
+                 host that served last (sardonyx backup), or of the rest of the log (sardonyx store clone)"
+            ),
+        }
+    }
+}
+
+/// An entry that the copy of this index has lost. The copies after it in the chain are before it here. The process
+/// knows the log before this number, and `last` is the last number that any copy has.
+fn lost_by(
+    nth: usize,
+    ends: &[End<'_>],
+    number: u64,
+    last: u64,
+) -> Result<Option<u64>, StoreError> {
+    let Some(end) = ends.get(nth) else {
+        return Ok(None);
+    };
+    let before = number.saturating_sub(1);
+    let is_at = |ends: &[End<'_>], number| ends.iter().any(|end| end.has.contains(&number));
+    let later = ends.get(..nth).unwrap_or_default();
+    for (wanted, is_wanted) in [
+        (last.saturating_sub(1), last > number),
+        (before, is_at(ends, before)),
+        (last, is_at(later, last)),
+    ] {
+        if is_wanted && end.lacks(wanted)? {
+            return Ok(Some(wanted));
+        }
+    }
+    Ok(end.lacks_recorded(number)?.then_some(end.copy.complete))
+}
