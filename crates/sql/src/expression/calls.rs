@@ -6,8 +6,7 @@ use super::coercion::number_of;
 use super::compile::Compiler;
 use super::functions::{FORMS, GREATEST, LEAST, LOWER, UPPER, resolve};
 use super::named_arguments::has_names;
-use super::predicates::boolean;
-use super::{Case, Comparison, Expr, Function, Typed};
+use super::{Case, Comparison, Expr, Function, Typed, word};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::expression::window::WindowFunction;
@@ -337,7 +336,11 @@ impl Compiler<'_> {
         let mut arguments = vec![self.compile(text)?];
         arguments.extend(form.map(|form| word(form.to_string())));
         let is_normalized = self.call("is_normalized", arguments)?;
-        Ok(boolean(is_normalized.expr, negated))
+        let expr = match negated {
+            true => Expr::Not(Box::new(is_normalized.expr)),
+            false => is_normalized.expr,
+        };
+        Ok(Typed::new(expr, SqlType::Bool))
     }
 
     /// The name of the collation that an expression derives, as a text: `COLLATION FOR (…)`.
@@ -371,11 +374,6 @@ impl Compiler<'_> {
             _ => Ok(typed),
         }
     }
-}
-
-/// A word of SQL as a text.
-pub(super) fn word(text: String) -> Typed {
-    Typed::new(Expr::Literal(Value::Text(text)), SqlType::Text)
 }
 
 /// The name of a form of Unicode, which SQL writes as a word.

@@ -3,9 +3,8 @@
 
 use super::around::{Queries, is_missing};
 use super::array_operators::quantified;
-use super::calls::word;
 use super::cast::Coercion;
-use super::{Expr, Parameters, Scope, Typed, literal_value};
+use super::{Expr, Parameters, Scope, Typed, literal_value, word};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
 use crate::expression::row_calls::RowCalls;

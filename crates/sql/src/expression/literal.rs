@@ -72,3 +72,8 @@ fn number(digits: &str) -> Result<Typed, SqlError> {
         None => Err(wrong()),
     }
 }
+
+/// A word of SQL as a text.
+pub(super) fn word(text: String) -> Typed {
+    Typed::new(Expr::Literal(Value::Text(text)), SqlType::Text)
+}

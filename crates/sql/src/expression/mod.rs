@@ -74,6 +74,7 @@ pub(crate) use functions::Function;
 pub(crate) use kept::{Answer, Found, Kept, KeyedAnswers, Progress, Reading, SemiRows};
 pub(crate) use lists::{List, ListOf, Lists};
 pub(crate) use literal::literal_value;
+use literal::word;
 pub(crate) use moments::kept_expression;
 pub(crate) use order::{SortKey, in_order, is_descending, sort_key};
 pub(crate) use parameters::Parameters;

@@ -110,7 +110,7 @@ statement ok
 create table kept (r regtype, n regnamespace)
 
 statement ok
-insert into kept values ('int', 'public'), (25, 11)
+insert into kept values ('int', 2200), (25, 11)
 
 query
 select r, n, r::oid, n::text from kept order by r::oid
