@@ -276,10 +276,8 @@ impl InsertPlan {
             arbiters.replace(self.number, Some(&before), &change.row)?;
             inserting.inserted(&change.row)?;
             memory.take_bytes(change.bytes())?;
-            match effects.last_mut() {
-                Some(Effect::Update(_, rows)) => rows.push(change),
-                _ => effects.push(Effect::Update(changes, vec![change])),
-            }
+            // Each row is changed alone: rows of one change may exchange keys, and PostgreSQL refuses that here.
+            effects.push(Effect::Update(changes, vec![change]));
         }
         memory.keep();
         Ok(Gathered {

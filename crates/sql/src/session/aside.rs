@@ -331,10 +331,15 @@ impl Session {
             .as_ref()
             .is_some_and(|work| work.rows.has_definitions());
         if !defines {
-            match self.commit_beside(statement, (&mut work, version), committing)? {
+            let mut came = self.commit_beside(statement, (&mut work, version), committing)?;
+            // Its rows are as they were: it may still commit behind the statement for which it has waited.
+            if matches!(came, Came::Waited) {
+                came = self.commit_beside(statement, (&mut work, version), committing)?;
+            }
+            match came {
                 Came::Done(durable) => return Ok(durable),
-                Came::Again | Came::Waited => return Err(NotCommitted::Changed),
-                Came::Open | Came::InStage => {}
+                Came::Again => return Err(NotCommitted::Changed),
+                Came::Open | Came::InStage | Came::Waited => {}
             }
         }
         // If it failed while its changes were being made, it is run again.

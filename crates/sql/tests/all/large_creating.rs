@@ -173,3 +173,80 @@ fn a_statement_on_a_table_of_which_another_makes_a_content_waits_without_the_sta
         assert!(orders.contains(&aside), "{first}; {second}: {aside:?}");
     }
 }
+
+/// The calls of a large update of `t` alone.
+fn calls_alone() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let both = made_again();
+    let calls = std::sync::Arc::new(AtomicU64::new(0));
+    let counted = calls.clone();
+    with_limits(&both.aside, 0, move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+    });
+    run(&mut both.aside.session(), "update t set a = a + 1").expect("it runs");
+    calls.load(Ordering::SeqCst)
+}
+
+#[test]
+fn a_statement_that_has_waited_for_one_does_not_wait_for_the_next_of_those_that_follow_each_other()
+{
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
+
+    let alone = calls_alone();
+    assert!(alone > 4, "{alone}");
+    let both = made_again();
+    let sum = |both: &Both| {
+        let rows = query(&mut both.aside.session(), "select sum(a), count(*) from t");
+        let row = rows.expect("it reads").remove(0);
+        let numbers = row
+            .split('|')
+            .map(|number| number.parse::<i64>().expect("a number"));
+        numbers.collect::<Vec<_>>()
+    };
+    let before = sum(&both);
+    let (waits, waiting) = channel();
+    let (goes_on, may_go_on) = channel::<()>();
+    let (waits, may_go_on) = (Mutex::new((0, waits)), Mutex::new(may_go_on));
+    let of_main = Mutex::new((0, waiting, None::<std::thread::JoinHandle<()>>));
+    let goes_on = Mutex::new(Some(goes_on));
+    let (database, main) = (both.aside.database.clone(), std::thread::current().id());
+    with_limits(&both.aside, 0, move || {
+        if std::thread::current().id() != main {
+            // The second statement. It has more calls than it needs: so it waits for the first one.
+            let mut waits = waits.lock().expect("no panic");
+            waits.0 += 1;
+            if waits.0 > alone {
+                waits.1.send(()).expect("it is heard");
+                // The first statement ends, and the third one begins, before this one looks again.
+                let _ = may_go_on.lock().expect("no panic").recv();
+            }
+            return;
+        }
+        let mut of_main = of_main.lock().expect("no panic");
+        of_main.0 += 1;
+        if of_main.0 == alone / 2 {
+            let database = database.clone();
+            of_main.2 = Some(std::thread::spawn(move || {
+                run(&mut session(&database), "update t set a = a + 10").expect("it runs");
+            }));
+            of_main.1.recv().expect("it waits");
+        }
+        // In the midst of the third statement.
+        if of_main.0 == alone + alone / 2 {
+            drop(goes_on.lock().expect("no panic").take());
+            let second = of_main.2.take().expect("it is begun");
+            while !second.is_finished() {
+                let again = of_main.1.try_recv();
+                assert!(again.is_err(), "it waits for the third one");
+                std::thread::yield_now();
+            }
+            second.join().expect("no panic");
+        }
+    });
+    run(&mut both.aside.session(), "update t set a = a + 1").expect("the first");
+    run(&mut both.aside.session(), "update t set a = a + 100").expect("the third");
+    both.aside.database.set_beside(crate::large::unlimited());
+    let after = sum(&both);
+    assert_eq!(after, [before[0] + 111 * before[1], before[1]]);
+}

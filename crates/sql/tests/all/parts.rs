@@ -19,7 +19,13 @@ const TABLES: &str = "create table p (id int primary key, v int);
     insert into tr values (1, null), (2, 1), (3, 2)";
 
 /// A statement, its rows or the code of its error, a query, and the rows of that afterwards.
-const CASES: [[&str; 4]; 30] = [
+const CASES: [[&str; 4]; 31] = [
+    [
+        "with x as (insert into u values (1, 0, 0, 'w'), (2, 0, 0, 'w') on conflict (id) do update set a = 30 - u.a returning id) select * from x",
+        "23505",
+        "select id, a from u order by id",
+        "1|10 2|20 3|30",
+    ],
     [
         "with d as (delete from p where id = 1) update f set t = 2 where id = 11 returning id",
         "11",

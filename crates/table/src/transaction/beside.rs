@@ -533,13 +533,14 @@ impl Transaction<'_> {
         self.space.catalogue.table_named(&name_of(table)).ok()
     }
 
-    /// Returns true if a statement is making a table's next content.
+    /// The number and the life of a table's next content that a statement is making now: no later content has both.
     #[doc(hidden)]
     #[inline]
-    pub fn is_made_beside(&self, table: u16) -> bool {
-        let content = self.next_content(table);
+    pub fn made_beside(&self, table: u16) -> Option<(u16, u32)> {
         // The content of a table that does not exist has the number of that table.
-        content.is_some_and(|number| number != table && self.is_being_made(number))
+        let number = self.next_content(table).filter(|number| *number != table)?;
+        let content = || (number, self.state(number).life);
+        self.is_being_made(number).then(content)
     }
 
     /// Returns true if a content has an owner that builds it.

@@ -57,8 +57,9 @@ use tracing::Instrument;
 /// The most attempts of a statement, if the table's definition changed, or rows that it read.
 const ATTEMPTS: usize = 3;
 
-/// The most statements on one table for which a statement waits.
-const WAITS: usize = 1000;
+/// The most statements on one table for which a statement waits, each time beginning again. Then it runs in the stage, so
+/// that statements that follow each other do not keep it waiting for ever.
+const WAITS: usize = 3;
 
 /// True if a statement may run aside.
 fn may_run_beside(statement: &Prepared) -> bool {

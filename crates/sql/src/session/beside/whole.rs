@@ -158,29 +158,34 @@ impl<'w> Whole<'w> {
     }
 
     /// The same of a content that is begun so. After a wait it begins only if it `goes_on`: otherwise the statement begins
-    /// again, since it has read rows before the other one's end.
+    /// again, since it has read rows before the other one's end. If a third statement has come first by then, this one
+    /// runs in the stage: others that follow each other would keep it waiting for ever.
     pub fn begin_with(
         &self,
         mut begin: impl FnMut(&mut Transaction<'_>) -> Result<Beside, Error>,
         goes_on: bool,
     ) -> Result<Beside, Stop> {
         let table = self.made.table();
-        let mut has_waited = false;
+        let mut waits_for = None;
         loop {
             let begun = self.turn()?.run(Durability::Deferred, |tx| {
-                Ok(match tx.is_made_beside(table) {
-                    true => None,
-                    false if has_waited && !goes_on => return Err(Stop::Waited),
-                    false => Some(begin(tx)?),
+                Ok(match tx.made_beside(table) {
+                    Some(other) => Err(other),
+                    None if waits_for.is_some() && !goes_on => return Err(Stop::Waited),
+                    None => Ok(begin(tx)?),
                 })
             });
             match begun {
-                Ok(Some(begun)) => return Ok(begun),
-                Ok(None) if IS_PAUSE.get() => {
+                Ok(Ok(begun)) => return Ok(begun),
+                Ok(Err(_)) if IS_PAUSE.get() => {
                     return Err(Stop::Engine(Error::Refused("a pause has no end".into())));
                 }
-                Ok(None) => {
-                    has_waited = true;
+                Ok(Err(other)) if waits_for.is_some_and(|before| before != other) => {
+                    let refused = "another statement came first again";
+                    return Err(Stop::Engine(Error::Refused(refused.into())));
+                }
+                Ok(Err(other)) => {
+                    waits_for = Some(other);
                     self.limits.pause(&self.with)?;
                     std::thread::sleep(BETWEEN_LOOKS);
                 }
