@@ -1,7 +1,7 @@
 //! Changes of tables' definitions, in a transaction of any store. Each makes another schema of the present one, which
 //! the store has from then on.
 
-use crate::constraints::{ConstrainedRows, check_all_conditions};
+use crate::constraints::{ConstrainedRows, Due, HeldReference, check_all_conditions, check_held};
 use crate::error::{TableError, check_name};
 use crate::rows::Rows;
 use crate::schema::{
@@ -220,11 +220,20 @@ pub trait DefineRows: ConstrainedRows + Sized {
     }
 
     /// Gives an index, a reference or a condition of a table another name. An index is built anew, and a reference checked
-    /// again.
+    /// again. A deferred key is checked first.
     ///
     /// # Errors
+    /// [`TableError::DuplicateValue`] of a deferred key;
     /// [`Error::Refused`] if there is none of the name, or the new one is taken; [`Error::Limit`]. Nothing has changed then.
     fn rename_constraint(&mut self, table: u16, name: &str, new: &str) -> Result<(), Error> {
+        // Notes of a deferred key are found by its name, so they are checked before it changes.
+        let is_it =
+            |held: &HeldReference| held.table == table && held.is_key && *held.name == *name;
+        check_held(self, |held| Due {
+            now: is_it(held),
+            strict_delete: false,
+            strict_update: false,
+        })?;
         let mut schema = schema_of(self, table)?;
         let indexes = schema.indexes.iter_mut().map(|index| &mut index.name);
         let references = schema.foreign_keys.iter_mut().map(|key| &mut key.name);

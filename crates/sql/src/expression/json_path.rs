@@ -13,12 +13,19 @@ mod pairs;
 
 use super::Environment;
 use crate::error::{SqlError, code};
+use crate::values::json::{DEPTH_MAX, too_deep};
 use crate::values::json_tree::Json;
 use crate::values::jsonpath::{Chain, JsonPath, LAST_LEVEL, Method, Node};
 pub(crate) use items::{Found, Item};
 
 /// The most values that a path gives.
 const ITEMS_MAX: usize = 1 << 20;
+
+/// The most values of an operand, with the elements of its arrays: as many as the longest array has.
+const OPERANDS_MAX: usize = 1 << 23;
+
+/// The most levels that all `**` around go down by recursion: filters in filters may begin at the root again.
+const LEVELS_MAX: usize = 2 * DEPTH_MAX;
 
 /// The outcome of a walk that did not throw.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +53,10 @@ pub(crate) struct Walk<'a> {
     length: usize,
     /// The number of objects that were made.
     objects: u64,
+    /// The levels of all `**` around.
+    levels: usize,
+    /// Bytes that `keyvalue()` has copied.
+    copied: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -79,6 +90,8 @@ impl<'a> Walk<'a> {
             current: None,
             length: 0,
             objects: 1 + u64::from(variables.is_some()),
+            levels: 0,
+            copied: 0,
         };
         let root = Item::Known(root);
         if path.is_strict && !found.wants_all {
@@ -170,17 +183,17 @@ impl<'a> Walk<'a> {
                     "jsonpath member accessor can only be applied to an object",
                 ),
             },
-            Node::AnyKey => match item.values() {
-                Some(values) => self.each(rest, values, found),
-                None => self.absent(
+            Node::AnyKey => match item.json() {
+                Json::Object(_) => self.each(rest, item.all_parts(), found),
+                _ => self.absent(
                     "2203C",
                     "jsonpath wildcard member accessor can only be applied to an object",
                 ),
             },
-            Node::AnyArray => match item.elements() {
-                Some(elements) => self.each(rest, elements, found),
-                None if self.is_lax => self.next(rest, item.clone(), found),
-                None => self.absent(
+            Node::AnyArray => match item.json() {
+                Json::Array(_) => self.each(rest, item.all_parts(), found),
+                _ if self.is_lax => self.next(rest, item.clone(), found),
+                _ => self.absent(
                     "22039",
                     "jsonpath wildcard array accessor can only be applied to an array",
                 ),
@@ -228,7 +241,7 @@ impl<'a> Walk<'a> {
     /// Walks from each element of an array, which are not taken apart again.
     fn elements_of(&mut self, chain: &[Node], array: &Item<'a>, found: &mut Found<'a>) -> Outcome {
         let mut status = Status::Nothing;
-        for element in array.elements().unwrap_or_default() {
+        for element in array.all_parts() {
             status = self.walk(chain, &element, found, false)?;
             if self.ends(status, found) {
                 break;
@@ -242,7 +255,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes on from each of several values.
-    fn each(&mut self, rest: &[Node], items: Vec<Item<'a>>, found: &mut Found<'a>) -> Outcome {
+    fn each(
+        &mut self,
+        rest: &[Node],
+        items: impl Iterator<Item = Item<'a>>,
+        found: &mut Found<'a>,
+    ) -> Outcome {
         let mut status = Status::Nothing;
         for item in items {
             status = self.next(rest, item, found)?;
@@ -260,9 +278,9 @@ impl<'a> Walk<'a> {
         item: &Item<'a>,
         found: &mut Found<'a>,
     ) -> Outcome {
-        let items = match item.elements() {
-            Some(items) => items,
-            None if self.is_lax => vec![item.clone()],
+        let length = match item.length() {
+            Some(length) => length,
+            None if self.is_lax => 1,
             None => {
                 return self.absent(
                     "22039",
@@ -270,8 +288,8 @@ impl<'a> Walk<'a> {
                 );
             }
         };
-        let around = std::mem::replace(&mut self.length, items.len());
-        let status = self.of_items(indexes, rest, (item, items), found);
+        let around = std::mem::replace(&mut self.length, length);
+        let status = self.of_items(indexes, rest, (item, length), found);
         self.length = around;
         status
     }
@@ -280,11 +298,11 @@ impl<'a> Walk<'a> {
         &mut self,
         indexes: &[(Chain, Option<Chain>)],
         rest: &[Node],
-        (item, items): (&Item<'a>, Vec<Item<'a>>),
+        (item, length): (&Item<'a>, usize),
         found: &mut Found<'a>,
     ) -> Outcome {
         let mut status = Status::Nothing;
-        let length = items.len() as i64;
+        let length = length as i64;
         for (from, to) in indexes {
             let Ok(from) = self.index(from, item)? else {
                 return Ok(Status::Failed);
@@ -301,10 +319,15 @@ impl<'a> Walk<'a> {
             }
             status = Status::Nothing;
             for at in from.max(0)..=to.min(length - 1) {
-                let Some(element) = usize::try_from(at).ok().and_then(|at| items.get(at)) else {
+                let element = match item.is_array() {
+                    true => usize::try_from(at).ok().and_then(|at| item.part(at)),
+                    // In lax mode it is an array of itself.
+                    false => Some(item.clone()),
+                };
+                let Some(element) = element else {
                     continue;
                 };
-                status = self.next(rest, element.clone(), found)?;
+                status = self.next(rest, element, found)?;
                 if self.ends(status, found) {
                     return Ok(status);
                 }
@@ -355,8 +378,7 @@ impl<'a> Walk<'a> {
         if level > last {
             return Ok(status);
         }
-        let parts = item.elements().or_else(|| item.values());
-        for part in parts.unwrap_or_default() {
+        for part in item.all_parts() {
             let has_parts = matches!(part.json(), Json::Array(_) | Json::Object(_));
             let is_leaf = (first, last) == (LAST_LEVEL, LAST_LEVEL) && !has_parts;
             if level >= first || is_leaf {
@@ -366,7 +388,13 @@ impl<'a> Walk<'a> {
                 }
             }
             if level < last && has_parts {
-                status = self.below(rest, &part, level + 1, (first, last), found)?;
+                if self.levels == LEVELS_MAX {
+                    return Err(too_deep());
+                }
+                self.levels += 1;
+                let inner = self.below(rest, &part, level + 1, (first, last), found);
+                self.levels -= 1;
+                status = inner?;
                 if self.ends(status, found) {
                     break;
                 }
@@ -401,9 +429,17 @@ impl<'a> Walk<'a> {
         }
         let mut items = Vec::with_capacity(found.items.len());
         for item in found.items {
-            match item.elements() {
-                Some(elements) => items.extend(elements),
-                None => items.push(item),
+            self.with.context.look_at_row()?;
+            let more = item.length().unwrap_or(1);
+            if items.len() + more > OPERANDS_MAX {
+                return Err(SqlError::new(
+                    code::PROGRAM_LIMIT,
+                    format!("an operand of a jsonpath gives at most {OPERANDS_MAX} values"),
+                ));
+            }
+            match item.is_array() {
+                true => items.extend(item.all_parts()),
+                false => items.push(item),
             }
         }
         Ok(Ok(items))
@@ -428,8 +464,8 @@ impl<'a> Walk<'a> {
                 );
             }
             (Method::KeyValue, Json::Object(_)) => {
-                let pairs = self.pairs(item);
-                return self.each(rest, pairs, found);
+                let pairs = self.pairs(item)?;
+                return self.each(rest, pairs.into_iter(), found);
             }
             (Method::KeyValue, _) => {
                 return self.fail(

@@ -7,6 +7,12 @@ use super::words::is_one_of;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
+/// Words that are no function's name before a parenthesis.
+const BEFORE_VALUES: [&str; 22] = [
+    "in", "exists", "any", "some", "all", "array", "then", "else", "when", "by", "between", "and",
+    "or", "not", "select", "from", "limit", "offset", "placing", "where", "on", "having",
+];
+
 /// The name of such a query.
 const QUERY: &str = "sql.query";
 
@@ -130,8 +136,7 @@ fn wants(
     }
     // Of a call, such as `array_agg((SELECT …) ORDER BY …)`, these are no query's.
     let is_call = before.is_some_and(|before| {
-        matches!(before.token, Token::Word(_))
-            && !is_one_of(before, &["in", "exists", "any", "some", "all", "array"])
+        matches!(before.token, Token::Word(_)) && !is_one_of(before, &BEFORE_VALUES)
     });
     !is_call && is_one_of(behind, &["order", "limit", "offset", "fetch"])
 }

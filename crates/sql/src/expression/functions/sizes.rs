@@ -74,7 +74,6 @@ fn size_bytes(whole: &str) -> Answer {
     let mut units = UNITS.iter();
     let power = match unit {
         "" => Some(0),
-        unit if unit.eq_ignore_ascii_case("b") => Some(0),
         unit => units.position(|known| known.eq_ignore_ascii_case(unit)),
     };
     let power = power.ok_or_else(|| {

@@ -32,27 +32,39 @@ impl<'a> Item<'a> {
         }
     }
 
-    pub fn elements(&self) -> Option<Vec<Item<'a>>> {
+    /// The number of the elements of an array.
+    pub fn length(&self) -> Option<usize> {
+        match self.json() {
+            Json::Array(items) => Some(items.len()),
+            _ => None,
+        }
+    }
+
+    /// The number of the elements of an array, or of the fields of an object.
+    pub fn part_count(&self) -> Option<usize> {
+        match self.json() {
+            Json::Object(fields) => Some(fields.len()),
+            _ => self.length(),
+        }
+    }
+
+    /// The element, or the value of the field, at a place. A walk that copied all parts would hold them at each of its
+    /// steps.
+    pub fn part(&self, at: usize) -> Option<Item<'a>> {
         match self.parts() {
-            Parts::Known(Json::Array(items)) => Some(items.iter().map(Item::Known).collect()),
-            Parts::Made(Json::Array(items)) => {
-                Some(items.iter().cloned().map(Item::made).collect())
+            Parts::Known(Json::Array(items)) => items.get(at).map(Item::Known),
+            Parts::Known(Json::Object(fields)) => fields.get(at).map(|(_, part)| Item::Known(part)),
+            Parts::Made(Json::Array(items)) => items.get(at).cloned().map(Item::made),
+            Parts::Made(Json::Object(fields)) => {
+                fields.get(at).map(|(_, part)| Item::made(part.clone()))
             }
             _ => None,
         }
     }
 
-    pub fn values(&self) -> Option<Vec<Item<'a>>> {
-        match self.parts() {
-            Parts::Known(Json::Object(fields)) => {
-                Some(fields.iter().map(|(_, value)| Item::Known(value)).collect())
-            }
-            Parts::Made(Json::Object(fields)) => {
-                let values = fields.iter().map(|(_, value)| Item::made(value.clone()));
-                Some(values.collect())
-            }
-            _ => None,
-        }
+    /// All parts, one by one.
+    pub fn all_parts(&self) -> impl Iterator<Item = Item<'a>> + '_ {
+        (0..self.part_count().unwrap_or(0)).filter_map(|at| self.part(at))
     }
 
     pub fn field(&self, name: &str) -> Option<Item<'a>> {

@@ -4,17 +4,45 @@
 //! PostgreSQL stores `jsonb`.
 
 use super::{Item, Walk};
+use crate::error::{SqlError, code};
 use crate::values::json_tree::Json;
+use sardonyx::schema::VALUE_BYTES_MAX;
 
 /// The distance of the numbers of two values.
 const VALUE_STEP: u64 = 10_000_000_000;
 
+/// The most bytes that a walk copies into such objects: each copies the value of its field.
+const COPIED_MAX: usize = 8 * VALUE_BYTES_MAX;
+
+/// About the bytes of a value in memory.
+fn weight(json: &Json) -> usize {
+    size_of::<Json>()
+        + match json {
+            Json::Text(text) | Json::Number(text) => text.len(),
+            Json::Array(items) => items.iter().map(weight).sum(),
+            Json::Object(fields) => {
+                let of_field = |(name, part): &(String, Json)| 24 + name.len() + weight(part);
+                fields.iter().map(of_field).sum()
+            }
+            Json::Null | Json::Bool(_) => 0,
+        }
+}
+
 impl<'a> Walk<'a> {
     /// The fields of an object.
-    pub(super) fn pairs(&mut self, item: &Item<'a>) -> Vec<Item<'a>> {
+    ///
+    /// # Errors
+    /// `54000` if the walk copies too much.
+    pub(super) fn pairs(&mut self, item: &Item<'a>) -> Result<Vec<Item<'a>>, SqlError> {
         let Json::Object(fields) = item.json() else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
+        let copied = fields.iter().map(|(_, value)| weight(value));
+        self.copied += copied.sum::<usize>();
+        if self.copied > COPIED_MAX {
+            let text = "the values of keyvalue() take too much memory";
+            return Err(SqlError::new(code::PROGRAM_LIMIT, text));
+        }
         let number = match item {
             Item::Known(json) => {
                 let within = |whole: &Json| place_of(whole, json, &mut 0);
@@ -37,7 +65,7 @@ impl<'a> Walk<'a> {
         });
         let pairs: Vec<_> = pairs.collect();
         self.objects += pairs.len() as u64;
-        pairs
+        Ok(pairs)
     }
 }
 

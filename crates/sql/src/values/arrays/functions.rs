@@ -176,7 +176,7 @@ pub(crate) fn removed(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result
 /// Replaces the elements that are equal to a value, in all dimensions.
 ///
 /// # Errors
-/// As [`keys`].
+/// As [`keys`]; `54000` beyond the longest value.
 pub(crate) fn replaced(
     array: &str,
     (value, by): (ValueRef<'_>, ValueRef<'_>),
@@ -186,12 +186,21 @@ pub(crate) fn replaced(
     let sought = compared_as(value.to_value(), kind)?;
     let by = text_of(kind, by);
     let keys = keys(array, kind)?.into_iter();
+    let bytes_of = |element: &Option<String>| element.as_ref().map_or(0, String::len);
+    let mut bytes = array.len();
     for (element, key) in whole.elements.iter_mut().zip(keys) {
         let is_it = match sought {
             Value::Null => element.is_none(),
             _ => compare(key.as_ref(), sought.as_ref()) == Some(Ordering::Equal),
         };
         if is_it {
+            bytes = bytes.saturating_sub(bytes_of(element)) + bytes_of(&by);
+            if bytes > VALUE_BYTES_MAX {
+                return Err(SqlError::new(
+                    code::PROGRAM_LIMIT,
+                    format!("an array of {bytes} bytes is too long: {VALUE_BYTES_MAX} are allowed"),
+                ));
+            }
             element.clone_from(&by);
         }
     }

@@ -1,6 +1,10 @@
 //! The tokens of a path.
 
+use super::too_complex;
 use crate::error::{SqlError, code};
+
+/// The most tokens of a path: more are never a path of few enough parts.
+const TOKENS_MAX: usize = 25_000;
 
 /// A token, with its text in the path.
 #[derive(Clone, PartialEq, Debug)]
@@ -122,6 +126,9 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, SqlError> {
         let (kind, length) = token(rest, first)?;
         let (text, behind) = rest.split_at(length);
         tokens.push(Token { kind, text });
+        if tokens.len() > TOKENS_MAX {
+            return Err(too_complex());
+        }
         rest = behind;
     }
 }
