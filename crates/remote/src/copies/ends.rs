@@ -22,7 +22,8 @@
 //! **Invariants:** entries that another writer appends meanwhile raise no alarm. The copies are asked from the last one of
 //! the chain on, and a copy that seems to lack an entry is asked for it once more, after that entry was seen elsewhere.
 //! The register is then the same as before.
-//! The beginning of the log, which may be deleted, is not compared: a claimant has asked for the boundary.
+//! The beginning of the log may be deleted, on some copies before others. So a copy that has a later entry lacks none, and
+//! once there is a boundary, a copy is not judged that has entries of a fence's length alone.
 //!
 //! A copy that gives no answer is not compared. If it is excluded, and knows more, it is left as it is when it comes back
 //! ([`joining`](super::joining)).
@@ -31,11 +32,11 @@ use super::Copies;
 use super::chain::Broken;
 use super::entries::ATTEMPTS;
 use super::keeper::View;
-use super::life::Life;
+use super::life::{FENCE_BYTES_MAX, Life};
 use super::members::Wait;
 use super::planted::{self, Planted};
-use super::record::CopyRecord;
-use sardonyx_storage::remote_log::store::{RemoteStore, StoreError};
+use super::record::{CopyRecord, SetRecord};
+use sardonyx_storage::remote_log::store::{Register, RemoteStore, StoreError};
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -49,8 +50,8 @@ std::thread_local! {
 pub(super) enum Ends {
     /// No copy that answers lacks an entry. All copies of the set have the log up to this number; 0: it is not known.
     Agree { complete: u64 },
-    /// This copy has lost entries, and another one has them.
-    Lacks(Broken),
+    /// This copy has lost entries, and another one has them. All copies of the set once had the log up to this number.
+    Lacks(Broken, u64),
     /// The register has changed meanwhile: a copy that was excluded lacks later entries.
     Changed,
 }
@@ -68,14 +69,29 @@ impl End<'_> {
         Ok(lacks && self.member.read(number)?.is_none())
     }
 
-    /// True if the copy has no entry that it once had, by rule 3.
-    fn lacks_recorded(&self, number: u64) -> Result<bool, StoreError> {
-        let complete = self.copy.complete;
-        // Earlier ones may be deleted.
-        if complete < number || !self.lacks(complete)? {
+    /// True if the copy ends before this entry. One that has a later entry was not restored: the entry was deleted with the
+    /// log's beginning. So were all of a copy that has possible fences alone, if a log's beginning `is_deleted`.
+    fn ends_before(&self, number: u64, is_deleted: bool) -> Result<bool, StoreError> {
+        let has_later = self.has.iter().any(|has| *has > number);
+        if has_later || !self.lacks(number)? || !self.member.list(number)?.is_empty() {
             return Ok(false);
         }
-        Ok(self.member.list(complete)?.is_empty())
+        Ok(!is_deleted || self.has_log()?)
+    }
+
+    /// True if one of its entries is no fence.
+    fn has_log(&self) -> Result<bool, StoreError> {
+        let mut from = 0;
+        loop {
+            let listed = self.member.list(from)?;
+            if listed.iter().any(|listed| listed.bytes > FENCE_BYTES_MAX) {
+                return Ok(true);
+            }
+            match listed.last() {
+                Some(last) => from = last.number + 1,
+                None => return Ok(false),
+            }
+        }
     }
 }
 
@@ -105,9 +121,11 @@ impl Copies {
         }
         let last = ends.iter().filter_map(|end| end.has.last().copied()).max();
         let last = last.unwrap_or(0);
+        // The boundary moves before anything is deleted.
+        let boundary = self.read_register(Register::Boundary)?;
         let (mut lacking, mut sound) = (Vec::new(), 0);
         for (nth, end) in ends.iter().enumerate() {
-            match lost_by(nth, &ends, number, last) {
+            match lost_by(nth, &ends, (number, last), boundary.is_some()) {
                 Ok(None) => sound += 1,
                 Ok(Some(lost)) => lacking.push((end.copy, lost)),
                 Err(_) => {}
@@ -121,7 +139,8 @@ impl Copies {
                 complete: if is_there { before } else { 0 },
             });
         };
-        if self.look()?.version != view.version {
+        let is_same = self.read_register(Register::Boundary)? == boundary;
+        if !is_same || self.look()?.version != view.version {
             return Ok(Ends::Changed);
         }
         #[cfg(test)]
@@ -131,7 +150,7 @@ impl Copies {
             let silent = silent.filter(|place| !ends.iter().any(|end| end.copy.place == *place));
             return Err(self.all_lack(&lacking, &silent.collect::<Vec<_>>()));
         }
-        Ok(Ends::Lacks(Broken {
+        let lacking = Broken {
             place: copy.place.clone(),
             error: StoreError::NotNow {
                 what: "count as a copy of the log".into(),
@@ -141,7 +160,8 @@ impl Copies {
                 ),
             },
             differs: true,
-        }))
+        };
+        Ok(Ends::Lacks(lacking, last.saturating_sub(1)))
     }
 
     /// Leaves out the copies that lack the last entry which this host has read, before the number `next`. A reader that asks
@@ -155,15 +175,32 @@ impl Copies {
             // Recorded ends are for takeovers: entries before them may be deleted.
             let complete = view.record.in_sync().map(|copy| copy.complete).max();
             let next = next.max(complete.unwrap_or(0) + 1);
-            let broken = match self.compare_ends(&view, next)? {
+            let (broken, complete) = match self.compare_ends(&view, next)? {
                 Ends::Agree { .. } => return Ok(()),
                 Ends::Changed => continue,
-                Ends::Lacks(broken) => broken,
+                Ends::Lacks(broken, complete) => (broken, complete),
             };
-            let without = self.without(&view, &broken, 0)?;
+            let without = self.without(&view, &broken, complete)?;
             self.leave_out(&view, &without, &broken)?;
         }
         Err(self.changes("leave out restored copies"))
+    }
+
+    /// True if this copy answers, and has the log up to the end that the register records.
+    pub(super) fn has_recorded(
+        &self,
+        record: &SetRecord,
+        copy: &CopyRecord,
+    ) -> Result<bool, StoreError> {
+        let member = self.members.get(record, copy, Wait::Short)?;
+        member.read(1)?;
+        if copy.complete == 0 {
+            return Ok(true);
+        }
+        let is_deleted = self.read_register(Register::Boundary)?.is_some();
+        let has = Vec::new();
+        let end = End { copy, member, has };
+        Ok(!end.ends_before(copy.complete, is_deleted)?)
     }
 
     fn all_lack(&self, lacking: &[(&CopyRecord, u64)], silent: &[&str]) -> StoreError {
@@ -192,8 +229,8 @@ impl Copies {
 fn lost_by(
     nth: usize,
     ends: &[End<'_>],
-    number: u64,
-    last: u64,
+    (number, last): (u64, u64),
+    is_deleted: bool,
 ) -> Result<Option<u64>, StoreError> {
     let Some(end) = ends.get(nth) else {
         return Ok(None);
@@ -206,9 +243,11 @@ fn lost_by(
         (before, is_at(ends, before)),
         (last, is_at(later, last)),
     ] {
-        if is_wanted && end.lacks(wanted)? {
+        if is_wanted && end.ends_before(wanted, is_deleted)? {
             return Ok(Some(wanted));
         }
     }
-    Ok(end.lacks_recorded(number)?.then_some(end.copy.complete))
+    let complete = end.copy.complete;
+    let is_lost = complete >= number && end.ends_before(complete, is_deleted)?;
+    Ok(is_lost.then_some(complete))
 }

@@ -1,5 +1,6 @@
 //! Copies that are restored from a backup while the register stays, by hand: first, last, between, alone and together.
 
+use super::ends::Ends;
 use super::evidence::name_of;
 use super::life::Life;
 use super::planted::Planted;
@@ -8,8 +9,13 @@ use super::restored_world::{COPIES, set};
 use super::schedules::with_and_without;
 use super::sites::{KEEPER, Sites};
 use super::tests::Host;
-use sardonyx_storage::remote_log::store::{Appended, RemoteStore, StoreError};
+use super::time::Time;
+use sardonyx_storage::remote_log::boundary::Boundary;
+use sardonyx_storage::remote_log::objects::RemoteObjects;
+use sardonyx_storage::remote_log::position::{EntryPosition, Epoch};
+use sardonyx_storage::remote_log::store::{Appended, Register, RemoteStore, StoreError};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A host that knows nothing reads to the end of the log and appends there, until it has an answer of its own.
 fn take_over(host: &Host) -> Result<u64, StoreError> {
@@ -187,4 +193,143 @@ fn a_copy_of_a_discarded_line_is_filled_though_it_has_more() {
     let life = Life::new(sites.at("b"), 2);
     assert_eq!(life.read(1).unwrap().as_deref(), Some(&b"h1"[..]));
     assert!(life.read(3).unwrap().is_none());
+}
+
+/// P has entries up to this number, of the length of real ones.
+fn grown(sites: &Arc<Sites>, from: u64, to: u64) -> Host {
+    let p = Host::new(sites);
+    for number in from..=to {
+        p.appends(number, &"x".repeat(500 + number as usize));
+    }
+    p
+}
+
+/// As a trim does it: the boundary moves first. It reaches these copies.
+fn trim(sites: &Sites, to: u64, places: &[&str]) {
+    let boundary = Boundary {
+        identity: 1,
+        counter: 1,
+        position: EntryPosition {
+            next: to,
+            epoch: Epoch(1),
+            ..EntryPosition::START
+        },
+        by: 1,
+    };
+    let keeper = sites.at(KEEPER);
+    let swapped = keeper.swap_register(Register::Boundary, None, &boundary.encode());
+    swapped.unwrap();
+    for place in places {
+        sites
+            .at(place)
+            .remove(&(1..to).collect::<Vec<_>>())
+            .unwrap();
+    }
+}
+
+/// The whole log was deleted up to a base, which the restored copy has not. The ones that have it stay.
+#[test]
+fn copies_whose_log_was_deleted_up_to_a_base_stay_beside_an_older_copy() {
+    let sites = Sites::new(&COPIES);
+    let p = grown(&sites, 1, 10);
+    let backup = sites.backup("a");
+    p.copies.create_object("bases/11", b"base").unwrap();
+    trim(&sites, 11, &COPIES);
+    sites.restore("a", &backup);
+    let host = Host::new(&sites);
+    host.appends(11, "fence");
+    host.maintain();
+    assert!(sites.in_sync().contains(&"b".into()));
+    let base = Host::new(&sites).copies.read_object("bases/11").unwrap();
+    assert_eq!(base.as_deref(), Some(&b"base"[..]));
+}
+
+/// A trim has reached some copies only.
+#[test]
+fn a_trim_that_is_under_way_excludes_no_copy() {
+    for last in [10, 30] {
+        let sites = Sites::new(&COPIES);
+        grown(&sites, 1, last);
+        trim(&sites, 11, &["a", "b"]);
+        let host = Host::new(&sites);
+        host.copies.leave_out_restored(11).unwrap();
+        host.appends(last + 1, "fence");
+        assert_eq!(sites.in_sync(), COPIES, "{last}");
+    }
+}
+
+/// A claimant had no answer of the keeper for long.
+#[test]
+fn a_claimant_that_is_late_does_not_take_a_trimmed_log_for_a_restored_one() {
+    let sites = Sites::new(&COPIES);
+    let w = grown(&sites, 1, 10);
+    let late = Host::new(&sites);
+    assert_eq!(late.copies.read(11).unwrap(), None);
+    for number in 11..=30 {
+        w.appends(number, &"x".repeat(500));
+    }
+    trim(&sites, 30, &COPIES);
+    late.append(11, "fence").unwrap();
+    assert_eq!(sites.in_sync(), COPIES);
+}
+
+/// The host's directory ends in a part of the log that was deleted since, and that a restored copy has.
+#[test]
+fn an_older_directory_beside_a_restored_copy_starts() {
+    let sites = Sites::new(&COPIES);
+    let p = grown(&sites, 1, 10);
+    let backup = sites.backup("a");
+    for number in 11..=30 {
+        p.appends(number, &"x".repeat(500));
+    }
+    drop(p);
+    trim(&sites, 26, &COPIES);
+    sites.restore("a", &backup);
+    let host = Host::new(&sites);
+    host.copies.leave_out_restored(10).unwrap();
+    assert_eq!(sites.in_sync(), ["b", "c"]);
+}
+
+/// A process has excluded one of two restored copies, and ends. The intact one is away.
+#[test]
+fn an_exclusion_records_the_end_that_the_copy_lacks() {
+    let sites = restored(&["a", "c"]);
+    let host = Host::new(&sites);
+    let view = host.copies.look().unwrap();
+    let Ends::Lacks(broken, complete) = host.copies.compare_ends(&view, 2).unwrap() else {
+        panic!("no alarm");
+    };
+    let without = host.copies.without(&view, &broken, complete).unwrap();
+    host.copies.leave_out(&view, &without, &broken).unwrap();
+    assert_eq!(sites.in_sync(), ["a", "b"]);
+    let next = Host::new_beside(&sites, &["b"]);
+    for _ in 0..3 {
+        take_over(&next).unwrap_err();
+        next.net.pause(Duration::from_secs(10));
+    }
+    let host = Host::new(&sites);
+    assert!(take_over(&host).is_ok() && has_all(&host));
+}
+
+/// The intact copy is the last one, and is away for longer than a reader waits. It is back later.
+#[test]
+fn the_last_copy_with_the_entries_is_not_excluded_beside_restored_ones() {
+    let sites = Sites::new(&COPIES);
+    let p = Host::new(&sites);
+    p.appends(1, "one");
+    let backups = ["a", "b"].map(|place| sites.backup(place));
+    p.appends(2, "two");
+    p.appends(3, "three");
+    assert_eq!(take_over(&Host::new(&sites)).unwrap(), 4);
+    for (place, backup) in ["a", "b"].iter().zip(&backups) {
+        sites.restore(place, backup);
+    }
+    let host = Host::new_beside(&sites, &["c"]);
+    for _ in 0..3 {
+        let _ = take_over(&host);
+        host.net.pause(Duration::from_secs(10));
+    }
+    assert_eq!(sites.in_sync(), COPIES);
+    let host = Host::new(&sites);
+    assert!(take_over(&host).is_ok() && has_all(&host));
 }

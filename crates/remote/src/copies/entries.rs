@@ -95,8 +95,9 @@ impl Copies {
             let complete = match self.compare_ends(&view, number)? {
                 Ends::Agree { complete } => complete,
                 Ends::Changed => continue,
-                Ends::Lacks(broken) => {
-                    let without = self.without(&view, &broken, 0)?;
+                // If the others are away for the next host, it knows the end that this copy lacks.
+                Ends::Lacks(broken, complete) => {
+                    let without = self.without(&view, &broken, complete)?;
                     self.leave_out(&view, &without, &broken)?;
                     continue;
                 }
@@ -196,10 +197,8 @@ impl Copies {
             Some(record) => record,
             None => return Err(stays()),
         };
-        let answers = |copy| {
-            let member = self.members.get(&record, copy, Wait::Short);
-            member.and_then(|member| member.read(1)).is_ok()
-        };
+        // Without the others, one that was restored would be the whole log.
+        let answers = |copy| self.has_recorded(&record, copy).unwrap_or(false);
         let is_usable = record.in_sync().any(answers);
         is_usable.then_some(record).ok_or_else(stays)
     }

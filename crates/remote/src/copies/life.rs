@@ -221,7 +221,7 @@ impl RemoteObjects for Life {
 }
 
 /// An entry of at most so many bytes may be a fence, encrypted or not.
-const FENCE_BYTES_MAX: u64 = (ENTRY_HEAD_BYTES + ENCRYPTION_BYTES) as u64;
+pub(super) const FENCE_BYTES_MAX: u64 = (ENTRY_HEAD_BYTES + ENCRYPTION_BYTES) as u64;
 
 /// Deletes the remains of earlier lives; the rest is deleted the next time. Possible fences stay for ever: a writer
 /// that was stopped for hours appends in the life that it knows, at the number of its successor's fence ([`super`],
