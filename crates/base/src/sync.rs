@@ -183,6 +183,7 @@ mod shuttled {
     pub struct MutexGuard<'a, T>(Option<shuttle::sync::MutexGuard<'a, T>>);
 
     impl<T> Mutex<T> {
+        /// A mutex that the models' scheduler knows.
         pub fn new(value: T) -> Self {
             Mutex(shuttle::sync::Mutex::new(value))
         }

@@ -431,3 +431,49 @@ SELECT a, count(*) FROM keyed WHERE a >= 70 GROUP BY a ORDER BY a
 ----
 70|1
 71|1
+
+# Duplicates of a deferred key are found before it gets another name.
+
+statement ok
+CREATE TABLE renamed_key (id int CONSTRAINT rk PRIMARY KEY DEFERRABLE INITIALLY DEFERRED)
+
+statement ok
+BEGIN
+
+statement ok
+INSERT INTO renamed_key VALUES (1), (1)
+
+statement error 23505
+ALTER TABLE renamed_key RENAME CONSTRAINT rk TO other
+
+statement ok
+ROLLBACK
+
+statement ok
+BEGIN
+
+statement ok
+INSERT INTO renamed_key VALUES (1), (1)
+
+statement error 23505
+ALTER INDEX rk RENAME TO other
+
+statement ok
+ROLLBACK
+
+statement ok
+BEGIN
+
+statement ok
+INSERT INTO renamed_key VALUES (1), (2)
+
+statement ok
+ALTER TABLE renamed_key RENAME CONSTRAINT rk TO other
+
+statement ok
+COMMIT
+
+query
+SELECT count(*) FROM renamed_key
+----
+2
