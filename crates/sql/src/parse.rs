@@ -322,7 +322,8 @@ fn plain_tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
 /// As [`parse`].
 pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     let tokens = plain_tokens(text)?;
-    check_depth(text, &tokens)?;
+    let deep = check_depth(&tokens, 4 * NESTING_MAX);
+    deep.map_err(|(error, at)| at_location(text, error, at))?;
     let tokens = without_tablespaces(with_nested_queries(tokens))?;
     let tokens = with_arguments(with_symmetric(tokens));
     let tokens = with_nested_sets(with_exclusions(with_cast_offsets(tokens)));

@@ -1,15 +1,20 @@
 //! A bound on the depth of a text's trees, found from its tokens before the parser recurses.
 
-use super::{NESTING_MAX, at_location};
 use crate::error::{SqlError, code};
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 /// The most operators in a chain: a tree of them is as deep.
 const OPERATORS_MAX: usize = 1000;
 
 /// Checks how deep the trees of a text can get: at most the number of operators and words between two commas, on all
-/// levels of parentheses together.
-pub(super) fn check_depth(text: &str, tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
+/// levels of parentheses together, of which there are at most `levels_max`.
+///
+/// # Errors
+/// `54001`, with its place.
+pub(super) fn check_depth(
+    tokens: &[TokenWithSpan],
+    levels_max: usize,
+) -> Result<(), (SqlError, Location)> {
     // The operators of each level, and if it is that of a CASE.
     let mut levels = vec![(0_usize, false)];
     let mut sum = 0_usize;
@@ -62,13 +67,13 @@ pub(super) fn check_depth(text: &str, tokens: &[TokenWithSpan]) -> Result<(), Sq
             level.0 += 1;
             sum += 1;
         }
-        if sum > OPERATORS_MAX || levels.len() > 4 * NESTING_MAX {
+        if sum > OPERATORS_MAX || levels.len() > levels_max {
             let error = SqlError::new(
                 code::TOO_COMPLEX,
                 format!("an expression has at most {OPERATORS_MAX} operators"),
             )
             .hint("Write a list with IN, or several statements.");
-            return Err(at_location(text, error, token.span.start));
+            return Err((error, token.span.start));
         }
     }
     Ok(())
