@@ -105,7 +105,7 @@ pub struct Sphere {
     pub member: SubtransactionNumber,
     /// Each counted once.
     pub pages: usize,
-    /// Those that must reach the log together.
+    /// Subtransactions that must reach the log together.
     pub subtransactions: usize,
 }
 

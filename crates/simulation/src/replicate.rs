@@ -38,7 +38,7 @@ pub struct Plan {
 pub struct Progress {
     /// Of the whole plan, finished or not.
     pub points: usize,
-    /// Those whose interval is narrow enough, or that have the most replications.
+    /// Points whose intervals are narrow enough, or that have the most replications.
     pub points_done: usize,
     /// Replications that have finished.
     pub replications: u64,

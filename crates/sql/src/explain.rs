@@ -24,7 +24,7 @@ use std::time::Instant;
 const PLANNING_TIME: &str = "Planning Time";
 const EXECUTION_TIME: &str = "Execution Time";
 
-/// What is asked of an explanation.
+/// The options of an explanation.
 #[derive(Clone, Copy)]
 struct Asked {
     /// The statement is run, too.

@@ -30,7 +30,7 @@ pub(crate) struct ListedStatement {
     pub of_sql: bool,
 }
 
-/// What a session has open.
+/// The open statements and cursors of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listed {
     pub statements: BTreeMap<String, ListedStatement>,

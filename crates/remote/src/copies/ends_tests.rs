@@ -102,7 +102,7 @@ fn i1_a_copy_with_another_entry_than_the_first_one_stays_in_the_set() {
     with_and_without(Planted::DiffersExcluded, || {
         let sites = restored(&["a", "c"]);
         let host = Host::new_beside(&sites, &["b"]);
-        // The ends are compared after the first list of the objects, and the copies are told after that.
+        // The ends are compared after the first list of the objects, and the copies get the new chain after that.
         let (net, then) = (host.net.clone(), host.net.then.clone());
         host.net.then.set("a", move || {
             then.set("a", move || net.cut(&[]));

@@ -28,8 +28,9 @@ pub(super) struct Note {
 #[derive(Debug, Default)]
 pub(super) struct OfPlace {
     all: BTreeMap<NoteKey, Note>,
-    /// Those of rows that were deleted, and of rows that got another key.
+    /// Notes of rows that were deleted.
     deleted: BTreeSet<NoteKey>,
+    /// Notes of rows that got another key.
     changed: BTreeSet<NoteKey>,
 }
 

@@ -512,7 +512,7 @@ fn numbers_of_a_new_sequence_are_not_drawn_again_behind_a_savepoint() {
     }
 }
 
-/// What was read before `BEGIN` in one text is of the transaction's snapshot: later flights do not run it again.
+/// Rows that are read before `BEGIN` in one text are of the transaction's snapshot: later flights do not read them again.
 #[test]
 fn a_read_before_a_begin_of_the_same_text_is_of_its_snapshot() {
     for begin in [

@@ -265,8 +265,7 @@ fn judge([large, meanwhile, after]: [&'static str; 3], phase: usize) -> bool {
         }
     });
     let told_aside = told(&mut both.aside.session(), large);
-    let calls = *calls.lock().expect("no panic");
-    if calls < phase {
+    if *calls.lock().expect("no panic") < phase {
         return false;
     }
     both.aside.database.set_beside(crate::large::unlimited());
@@ -298,14 +297,13 @@ fn judge([large, meanwhile, after]: [&'static str; 3], phase: usize) -> bool {
     true
 }
 
-/// Judges every fourth case, from the one with number `first` on: before its first call, and before some of the others,
-/// from another one on in each case. All of them take half of this program's time.
+/// Judges every fourth case before its first call, and before others. All calls take half of this program's time.
 fn judge_a_quarter(first: usize) {
     let stride = stride(5);
     for (number, case) in CASES.iter().enumerate().skip(first).step_by(4) {
         assert!(judge(*case, 1), "{case:?} did not run aside");
-        let phases = (2 + number / 4 % stride..200).step_by(stride);
-        let ends = phases.into_iter().any(|phase| !judge(*case, phase));
+        let mut phases = (2 + number / 4 % stride..200).step_by(stride);
+        let ends = phases.any(|phase| !judge(*case, phase));
         assert!(ends, "{case:?} does not end");
     }
 }
