@@ -134,8 +134,8 @@ class Nothing:
 class Sardonyx:
     """Sardonyx' server."""
 
-    def __init__(self, directory):
-        self.server = Server(directory)
+    def __init__(self, directory, *arguments):
+        self.server = Server(directory, *arguments)
         host, port = self.server.address("postgres")
         self.environment = dict(os.environ, PGHOST=host, PGPORT=port, PGUSER="tester", PGDATABASE="bank")
 

@@ -223,7 +223,7 @@ CLIENTS = {
 
 
 # These drop all tables first. Those of Redis' keys are refused, so they have a server without Redis.
-DROP_ALL = ("typeorm", "flyway")
+DROP_ALL = ("typeorm", "flyway", "prisma")
 
 
 def main():
