@@ -55,7 +55,7 @@ impl BesideLimits {
     pub(super) fn is_small(&self, planned: &Planned, source: &dyn Source) -> bool {
         let target = match &planned.plan {
             Plan::Insert(plan) => Some(plan.number),
-            // Each may make the changes of those before it once more.
+            // Each may change many rows.
             Plan::Parts(plan) if plan.parts().len() > PARTS_MAX => return false,
             _ => None,
         };
