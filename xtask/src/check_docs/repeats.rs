@@ -1,7 +1,7 @@
 //! Doc comments that only repeat the name of their item, as "Its name." above `name: String` does.
 //!
-//! A comment of one line is counted if each of its words is a word of the item's line, or of the line that begins the
-//! type, trait or `impl` around it. Articles, pronouns and the like do not count, and words with the same first four
+//! A comment of one line is counted if each of its words is known: from the item's line, or from the line that begins
+//! the type, trait or `impl` around it. Articles, pronouns and the like do not count, and words with the same first four
 //! letters are one. Comments with links say more than a name. Files that use clap are left out: there the comments are
 //! texts of help.
 
