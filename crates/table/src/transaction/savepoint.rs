@@ -29,7 +29,6 @@ impl Marked {
         Marked { number, of }
     }
 
-    /// Its number, if it is of this one.
     #[inline]
     pub fn number(self, of: u64) -> Option<u64> {
         (self.of == of).then_some(self.number)
