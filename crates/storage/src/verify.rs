@@ -29,7 +29,7 @@ pub enum Severity {
 /// Something on disk that is not as it should be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Tells remains of a crash from damage.
+    /// Distinguishes remains of a crash from damage.
     pub severity: Severity,
     /// The file with the fault.
     pub file: String,

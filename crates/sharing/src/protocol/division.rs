@@ -62,7 +62,7 @@ pub struct Division {
 pub enum PartPages {
     /// This one of several parts among which all pages are spread.
     Spread {
-        /// Pages are dealt to so many by a hash.
+        /// Pages are spread over so many by a hash.
         parts: u16,
         /// From 0, below `parts`.
         part: u16,

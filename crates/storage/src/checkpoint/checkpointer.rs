@@ -47,7 +47,7 @@ pub enum Progress {
     Complete {
         /// The checkpoint's number.
         checkpoint: u64,
-        /// The length of the stripe in it, in blocks.
+        /// The stripe's length in this checkpoint, in blocks.
         blocks: u64,
     },
 }

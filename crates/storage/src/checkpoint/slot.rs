@@ -24,7 +24,7 @@ const CHECKSUM_AT: usize = 4;
 pub struct CompleteCheckpoint {
     /// Its number; 0: there was none yet.
     pub number: u64,
-    /// The length of the stripe in it, in blocks.
+    /// The stripe's length in this checkpoint, in blocks.
     pub blocks: u64,
     /// The start of a redo pass that has only this checkpoint.
     pub redo_start: LogPosition,

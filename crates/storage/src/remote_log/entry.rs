@@ -163,7 +163,7 @@ impl Entry {
         }
     }
 
-    /// Number, epoch and groups of the entry.
+    /// Position and checksums of the entry.
     pub fn head(&self) -> &EntryHead {
         &self.head
     }
