@@ -113,7 +113,10 @@ pub(crate) struct Replaced {
 pub(crate) enum Was {
     State(Option<Box<TableState>>),
     /// With the same pages, but another name.
-    Named { name: Arc<str>, fingerprint: u64 },
+    Named {
+        name: Arc<str>,
+        fingerprint: u64,
+    },
     /// With an extent less.
     Smaller,
     /// Not there: it has got a new number.

@@ -53,7 +53,13 @@ impl fmt::Display for Habit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = Kind::ALL.iter().find(|(kind, _)| *kind == self.kind);
         let name = name.map_or("", |(_, name)| name);
-        write!(f, "{}:{}: {name}: {}", self.file.display(), self.line, self.text)
+        write!(
+            f,
+            "{}:{}: {name}: {}",
+            self.file.display(),
+            self.line,
+            self.text
+        )
     }
 }
 
@@ -138,7 +144,12 @@ impl Habits {
 
     fn note(&mut self, file: &Path, line: usize, kind: Kind, text: String) {
         let file = file.to_path_buf();
-        self.0.push(Habit { file, line, kind, text });
+        self.0.push(Habit {
+            file,
+            line,
+            kind,
+            text,
+        });
     }
 
     /// A line for each habit in files whose paths begin with `prefix`.
@@ -153,7 +164,11 @@ impl Habits {
     fn counts(&self) -> BTreeMap<PathBuf, [usize; 4]> {
         let mut folders: BTreeMap<PathBuf, [usize; 4]> = BTreeMap::new();
         for habit in &self.0 {
-            let depth = if habit.file.starts_with("crates") { 2 } else { 1 };
+            let depth = if habit.file.starts_with("crates") {
+                2
+            } else {
+                1
+            };
             let folder = match habit.file.components().count() {
                 1 => PathBuf::from("."),
                 _ => habit.file.components().take(depth).collect(),
@@ -197,7 +212,10 @@ fn long(paragraph: &str) -> Vec<String> {
         }
     }
     sentences.retain(|sentence| sentence.len() > WORDS_MAX);
-    sentences.iter().map(|sentence| sentence.join(" ")).collect()
+    sentences
+        .iter()
+        .map(|sentence| sentence.join(" "))
+        .collect()
 }
 
 /// The words of a text; a code span is one.

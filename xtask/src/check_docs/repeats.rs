@@ -120,7 +120,10 @@ mod tests {
         let expected = [
             (1, "A bank. (pub struct Bank {)"),
             (6, "Its name. (pub name: String,)"),
-            (14, "The number of accounts of the bank. (fn accounts(&self) {})"),
+            (
+                14,
+                "The number of accounts of the bank. (fn accounts(&self) {})",
+            ),
         ];
         let expected = expected.map(|(line, text)| (line, text.to_string()));
         assert_eq!(places(source), expected);

@@ -85,8 +85,15 @@ struct Level {
 
 impl Levels {
     const fn new() -> Self {
-        let innermost = Level { operators: 0, is_case: false };
-        Self { outer: Vec::new(), innermost, operators: 0 }
+        let innermost = Level {
+            operators: 0,
+            is_case: false,
+        };
+        Self {
+            outer: Vec::new(),
+            innermost,
+            operators: 0,
+        }
     }
 
     const fn is_case(&self) -> bool {
@@ -95,7 +102,8 @@ impl Levels {
 
     fn open(&mut self, operators: usize, is_case: bool) {
         let inner = Level { operators, is_case };
-        self.outer.push(std::mem::replace(&mut self.innermost, inner));
+        self.outer
+            .push(std::mem::replace(&mut self.innermost, inner));
         self.operators += operators;
     }
 
