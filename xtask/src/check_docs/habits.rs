@@ -264,5 +264,10 @@ mod tests {
         let places: Vec<&str> = listed.lines().map(|line| &line[..22]).collect();
         let lines = [1, 1, 2, 6, 6].map(|line| format!("crates/one/src/a.rs:{line}:"));
         assert_eq!(places, lines);
+        let mut habits = Habits::default();
+        let page = Page::parse(&format!("# Head\n\nShort.\n\n{long}\ngoes on.\n"));
+        habits.add_page(Path::new("docs/b.md"), &page);
+        let listed = habits.listed(Path::new("docs"));
+        assert!(listed.starts_with("docs/b.md:5: long: word"), "{listed}");
     }
 }
