@@ -38,10 +38,10 @@ pub fn places(text: &str) -> Vec<(usize, String)> {
         if is_doc(at.checked_sub(1)) || is_doc(Some(at + 1)) || comment.contains("[`") {
             continue;
         }
-        if let Some(item) = item_of(&lines[at + 1..]) {
-            if repeats(comment, item, around) {
-                places.push((at + 1, format!("{} ({item})", comment.trim())));
-            }
+        if let Some(item) = item_of(&lines[at + 1..])
+            && repeats(comment, item, around)
+        {
+            places.push((at + 1, format!("{} ({item})", comment.trim())));
         }
     }
     places
