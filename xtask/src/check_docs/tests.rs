@@ -158,11 +158,11 @@ fn a_page_of_tests_is_written_from_them_and_found_when_it_is_old() {
     };
     let checked = |write: bool| {
         let root = root.path().to_owned();
-        let (habits, is_written) = (false, write);
+        let habits = None;
         super::CheckDocs {
             root,
             habits,
-            write: is_written,
+            write,
         }
         .run()
     };
