@@ -11,7 +11,8 @@ use super::{ConstrainedRows, name_of};
 use crate::error::TableError;
 use crate::read::ReadRow;
 use crate::row::{same, shown};
-use crate::schema::{ForeignKey, Schema, SchemaError, Value, ValueRef};
+use crate::schema::{ForeignKey, Schema, SchemaError, Type, Value, ValueRef};
+use crate::value_text::rescale;
 use sardonyx_base::waiting::{self, Reason};
 use sardonyx_storage::log::LogError;
 use std::sync::Arc;
@@ -313,17 +314,40 @@ pub(super) fn referred<S: ConstrainedRows>(
                 continue;
             }
             let values = values_of(&there, &reference.referenced)?;
-            if !values.contains(&ValueRef::Null) {
+            if values.contains(&ValueRef::Null) {
+                continue;
+            }
+            let columns = reference.columns.iter();
+            let columns = columns.map(|&column| schema.columns[column].kind);
+            let values = columns.zip(values).map(|(kind, value)| as_kind(kind, value));
+            // A number that the columns cannot have is referred to by no row.
+            if let Some(values) = values.collect() {
                 found.push(Referred {
                     by,
                     schema: Arc::clone(schema),
                     at,
-                    values: values.iter().map(|value| value.to_value()).collect(),
+                    values,
                 });
             }
         }
     }
     Ok(found)
+}
+
+/// The value of a referenced column as one of the column that refers to it; `None` if that cannot have it.
+fn as_kind(kind: Type, value: ValueRef<'_>) -> Option<Value> {
+    match (kind, value) {
+        (Type::Decimal { scale }, ValueRef::Decimal(units, from)) => {
+            let units = rescale(units, from, scale).ok()?;
+            Some(Value::Decimal(units, scale))
+        }
+        (kind, ValueRef::Decimal(units, from)) if kind.is_whole() => {
+            let units = rescale(units, from, 0).ok()?;
+            Some(Value::Int(units))
+        }
+        (kind, ValueRef::NonFinite(_)) if kind.is_whole() => None,
+        (_, value) => Some(value.to_value()),
+    }
 }
 
 /// Checks that no row refers to the columns of a row that are about to change, or notes the references.
