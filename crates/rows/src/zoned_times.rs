@@ -106,11 +106,25 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_time_are_refused() {
-        let time = ZonedTime::new(DAY, -7200).expect("the end of a day").encode();
+        let time = ZonedTime::new(DAY, -7200)
+            .expect("the end of a day")
+            .encode();
         assert_eq!(time.len(), BYTES);
         let beyond = [&time[..7], &[time[7] + 1], &time[8..]].concat();
-        let before = ZonedTime { micros: -1, west: 0 }.encode();
-        for bytes in [&b""[..], b"10:00:00+02", &time[1..], &beyond, &before, &[0xff; 12], &[0; 12]] {
+        let before = ZonedTime {
+            micros: -1,
+            west: 0,
+        }
+        .encode();
+        for bytes in [
+            &b""[..],
+            b"10:00:00+02",
+            &time[1..],
+            &beyond,
+            &before,
+            &[0xff; 12],
+            &[0; 12],
+        ] {
             assert_eq!(ZonedTime::decode(bytes), None, "{bytes:?}");
         }
         assert_eq!(ZonedTime::new(-1, 0), None);

@@ -331,8 +331,14 @@ mod tests {
             (SqlType::Date, (i32::MIN + 1).to_be_bytes().to_vec()),
             (SqlType::Time, (-1_i64).to_be_bytes().to_vec()),
             (SqlType::Time, DAY.to_be_bytes().to_vec()),
-            (SqlType::Timetz, [&(-1_i64).to_be_bytes()[..], &[0; 4]].concat()),
-            (SqlType::Timetz, [&(DAY + 1).to_be_bytes()[..], &[0; 4]].concat()),
+            (
+                SqlType::Timetz,
+                [&(-1_i64).to_be_bytes()[..], &[0; 4]].concat(),
+            ),
+            (
+                SqlType::Timetz,
+                [&(DAY + 1).to_be_bytes()[..], &[0; 4]].concat(),
+            ),
             (SqlType::Timestamp, (i64::MAX - 1).to_be_bytes().to_vec()),
             (SqlType::Timestamptz, (i64::MIN + 1).to_be_bytes().to_vec()),
         ] {
@@ -343,7 +349,12 @@ mod tests {
 
     #[test]
     fn zones_too_far_from_utc_are_refused() {
-        for (west, is_zone) in [(57_599, true), (-57_599, true), (57_600, false), (i32::MIN, false)] {
+        for (west, is_zone) in [
+            (57_599, true),
+            (-57_599, true),
+            (57_600, false),
+            (i32::MIN, false),
+        ] {
             let bytes = [&[0; 8][..], &i32::to_be_bytes(west)].concat();
             let read = decode_binary(SqlType::Timetz, &bytes);
             assert_eq!(read.is_ok(), is_zone, "{west}");

@@ -338,10 +338,11 @@ pub(crate) fn decode_text_in(
     zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
     match (kind, zone) {
-        (
-            SqlType::Timestamptz | SqlType::Timestamp | SqlType::Date | SqlType::Timetz,
-            Some(_),
-        ) if !text.contains('\0') => datetime::read(kind, text, zone),
+        (SqlType::Timestamptz | SqlType::Timestamp | SqlType::Date | SqlType::Timetz, Some(_))
+            if !text.contains('\0') =>
+        {
+            datetime::read(kind, text, zone)
+        }
         (kind, Some(_)) if kind.is_of_days() && !text.contains('\0') => match kind.element() {
             Some(element) => crate::values::arrays::decode_in(text, element, zone),
             None => ranges::read(kind, text, zone),

@@ -86,7 +86,10 @@ pub fn check_added_condition<S: ConstrainedRows>(
         check_interruption(number)?;
         let row = store.row_there(table, at)?;
         let value = |column| row.value_at(column);
-        let last = conditions.iter().zip(&schema.checks).skip(schema.checks.len() - 1);
+        let last = conditions
+            .iter()
+            .zip(&schema.checks)
+            .skip(schema.checks.len() - 1);
         meets_each(&|| name.to_string(), &schema, last, value)?;
     }
     Ok(())

@@ -319,7 +319,9 @@ pub(super) fn referred<S: ConstrainedRows>(
             }
             let columns = reference.columns.iter();
             let columns = columns.map(|&column| schema.columns[column].kind);
-            let values = columns.zip(values).map(|(kind, value)| as_kind(kind, value));
+            let values = columns
+                .zip(values)
+                .map(|(kind, value)| as_kind(kind, value));
             // A number that the columns cannot have is referred to by no row.
             if let Some(values) = values.collect() {
                 found.push(Referred {

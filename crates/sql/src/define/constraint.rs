@@ -82,9 +82,7 @@ pub(super) fn add_constraint(
             columns,
             deferral,
         } => add_key(tx, relation, (name.as_ref(), *deferral), columns, false),
-        Constraint::Foreign { .. } => {
-            add_foreign(tx, &relation.name, (constraint, is_valid), path)
-        }
+        Constraint::Foreign { .. } => add_foreign(tx, &relation.name, (constraint, is_valid), path),
         Constraint::Check { name, condition } => {
             let name = name_of_check(relation, name.as_ref(), condition);
             let condition = check_of(relation, condition, path.zone())?;

@@ -215,7 +215,7 @@ pub(super) fn table(
     }
     for constraint in &constraints {
         if let Constraint::Foreign { .. } = constraint {
-            add_foreign(tx, &name, constraint, path)?;
+            add_foreign(tx, &name, (constraint, true), path)?;
         }
     }
     super::like::finish(tx, number, models)?;

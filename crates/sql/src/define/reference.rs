@@ -224,8 +224,7 @@ pub(super) fn check_types(
         || from.spec.kind.is_network() && to.spec.kind.is_network()
         || !is_own(from.spec.kind) && !is_own(to.spec.kind);
     let is_decimal = |stored| matches!(stored, Type::Decimal { .. });
-    let is_number = is_whole(from.spec.kind)
-        && (is_whole(to.spec.kind) || is_decimal(to.stored))
+    let is_number = is_whole(from.spec.kind) && (is_whole(to.spec.kind) || is_decimal(to.stored))
         || is_decimal(from.stored) && is_decimal(to.stored);
     if from.stored == to.stored && is_one || is_number {
         return Ok(());

@@ -17,10 +17,10 @@ use crate::values::arithmetic::{DAY, is_date};
 use crate::values::infinity::finite;
 use crate::values::zones::{DateOrder, SessionZone, Zone};
 use parts::{Decoded, Parts};
-use time_only::Clock;
 use sardonyx::schema::Value;
 use sardonyx_rows::value_text::days_of;
 use sardonyx_rows::zoned_times::ZonedTime;
+use time_only::Clock;
 
 /// Microseconds of a second.
 const SECOND: i64 = 1_000_000;
@@ -107,8 +107,7 @@ pub(crate) fn asks_clock(text: &str) -> bool {
 /// True if a text of a time with a zone has no distance from UTC, and needs a clock for that of the session or of a place.
 pub(crate) fn lacks_clock(kind: SqlType, text: &str, zone: Option<&SessionZone>) -> bool {
     kind == SqlType::Timetz
-        && read(kind, text, zone)
-            .is_err_and(|error| error.code == code::FEATURE_NOT_SUPPORTED)
+        && read(kind, text, zone).is_err_and(|error| error.code == code::FEATURE_NOT_SUPPORTED)
 }
 
 /// Reads a date, a time of the day or a timestamp, in the given zone if the text has none.

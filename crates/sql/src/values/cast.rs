@@ -306,7 +306,11 @@ pub(crate) fn cast_in(
         }
         (
             from,
-            Timestamptz | TimestamptzArray | TstzRange | TstzRangeArray | Timetz
+            Timestamptz
+            | TimestamptzArray
+            | TstzRange
+            | TstzRangeArray
+            | Timetz
             | SqlType::TimetzArray,
             ValueRef::Text(text),
         ) if from.is_text() => {

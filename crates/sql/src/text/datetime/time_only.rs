@@ -68,7 +68,9 @@ fn west(parts: &Parts, found: u32, place: Option<&Zone>, clock: &Clock<'_>) -> R
     match day {
         None if is_of_place && zone.constant().is_none() => Err(Bad::Format),
         _ if !clock.has_zone => Ok(0),
-        None => zone.west_today(clock.now, parts.clock()).ok_or_else(no_clock),
+        None => zone
+            .west_today(clock.now, parts.clock())
+            .ok_or_else(no_clock),
         Some(day) => {
             let midnight = day.checked_mul(super::DAY).ok_or(Bad::Field)?;
             zone.west_of(midnight + parts.clock()).ok_or(Bad::Field)
