@@ -90,6 +90,21 @@ pub fn check_row<S: ConstrainedRows>(
     check_references(store, table, at)
 }
 
+/// The same of a row that was changed: references are checked whose columns changed, as `changes` says, or are generated.
+/// Others need not hold: they may not be valid.
+///
+/// # Errors
+/// As [`check_row`].
+pub fn check_changed_row<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    at: S::Place,
+    changes: &dyn Fn(usize) -> bool,
+) -> Result<(), TableError> {
+    check_conditions(store, table, at.clone())?;
+    check_changed_references(store, table, at, changes)
+}
+
 /// Checks that a row, in its current state, meets the conditions of its table.
 ///
 /// # Errors
@@ -103,6 +118,10 @@ pub fn check_conditions<S: ConstrainedRows>(
         Some(schema) if !schema.checks.is_empty() => Arc::clone(schema),
         _ => return Ok(()),
     };
+    // A definition rewrites rows that need not meet them.
+    if store.held().skips_rows(table) {
+        return Ok(());
+    }
     let conditions = store.conditions(table)?;
     let row = store.row_there(table, at)?;
     let value = |column| row.value_at(column);
@@ -118,6 +137,19 @@ pub fn check_references<S: ConstrainedRows>(
     table: u16,
     at: S::Place,
 ) -> Result<(), TableError> {
+    check_changed_references(store, table, at, &|_| true)
+}
+
+/// The same of a row that was changed, of references whose columns changed or are generated.
+///
+/// # Errors
+/// As [`check_references`].
+pub fn check_changed_references<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    at: S::Place,
+    changes: &dyn Fn(usize) -> bool,
+) -> Result<(), TableError> {
     let is_later = |schema: &Schema| {
         let mut indexes = schema.indexes.iter();
         !schema.foreign_keys.is_empty() || indexes.any(|index| index.deferrable)
@@ -128,7 +160,16 @@ pub fn check_references<S: ConstrainedRows>(
     };
     let mut missing = Vec::new();
     let there = store.row_there(table, at)?;
-    find_missing(store, table, &schema.foreign_keys, &there, &mut missing)?;
+    let is_generated = |column| {
+        let declared = schema.declared(column);
+        declared.is_some_and(|declared| declared.generated().is_some())
+    };
+    // A definition rewrites rows that need not hold.
+    let skips = store.held().skips_rows(table);
+    let concerns = |column: &usize| !skips && (changes(*column) || is_generated(*column));
+    let references = schema.foreign_keys.iter();
+    let references = references.filter(|key| key.columns.iter().any(concerns));
+    find_missing(store, table, references, &there, &mut missing)?;
     let shared = find_shared(store, table, &schema, &there)?;
     drop(there);
     note_missing(store, table, &schema, missing);
@@ -170,7 +211,13 @@ pub fn check_added_references<S: ConstrainedRows>(
         return Ok(());
     };
     let added = schema.foreign_keys.iter();
-    let added: Vec<&ForeignKey> = added.filter(|key| !before.contains(key)).collect();
+    // One that has only another name holds as before.
+    let is_same = |one: &ForeignKey, other: &ForeignKey| {
+        (&one.columns, one.table, &one.referenced)
+            == (&other.columns, other.table, &other.referenced)
+    };
+    let is_new = |key: &&ForeignKey| !before.iter().any(|there| is_same(there, key));
+    let added: Vec<&ForeignKey> = added.filter(is_new).collect();
     if added.is_empty() || store.are_checked(table) {
         return Ok(());
     }

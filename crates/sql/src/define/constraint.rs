@@ -361,6 +361,9 @@ pub(super) fn drop_constraint(
         return put_notes(tx, relation.number, &notes);
     }
     if relation.primary_constraint().as_deref() == Some(name) {
+        if !cascades {
+            check_not_referred(tx.view(), relation, name, "constraint")?;
+        }
         let relation = with_numbered_rows(tx, relation)?;
         return drop_constraint(tx, &relation, name, if_exists, cascades);
     }

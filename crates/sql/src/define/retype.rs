@@ -97,7 +97,11 @@ pub(super) fn retype_column(
             }
         })
     };
-    let changed = tx.retype_column(relation.number, name, to.stored(), &mut compute);
+    // Rows keep what they violate in other columns.
+    let is_valid = relation.notes.not_valid.is_empty();
+    let changed = validity::adding(tx, relation.number, is_valid, |tx| {
+        Ok(tx.retype_column(relation.number, name, to.stored(), &mut compute))
+    })?;
     if let Some(error) = failed {
         return Err(error);
     }

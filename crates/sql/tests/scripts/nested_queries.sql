@@ -158,23 +158,14 @@ t|f|t
 # Rows, and EXPLAIN, before queries in parentheses.
 
 query
-SELECT (1, 2) = ((SELECT 1, 2) LIMIT 1), (1, 2) = ((SELECT 1, 3) UNION (SELECT 1, 2) ORDER BY 2 LIMIT 1), (1, 2) IN ((SELECT 1, 2) UNION (SELECT 3, 4)), (1, 2) <> ALL ((SELECT 1, 3) UNION SELECT 2, 2)
+SELECT (1, 2) IN ((SELECT 1, 2) UNION (SELECT 3, 4)), (1, 2) <> ALL ((SELECT 1, 3) UNION SELECT 2, 2)
 ----
-t|t|t|t
-
-statement error 42601
-SELECT (1, 2) = ((SELECT 1) LIMIT 1)
-----
-subquery has too few columns
-
-query
-SELECT (1, 2) < ((SELECT 1, 3) LIMIT 1)
-----
-t
+t|t
 
 query
 EXPLAIN (COSTS OFF, FORMAT TEXT) ((SELECT 1) UNION ALL (SELECT 2))
 ----
-Append
-  ->  Result
-  ->  Result
+Subquery Scan
+  ->  Append
+        ->  Result
+        ->  Result

@@ -413,23 +413,23 @@ statement ok
 CREATE SEQUENCE plain
 
 statement ok
-CREATE SEQUENCE down AS smallint INCREMENT -2 START 10 MAXVALUE 20 CYCLE
+CREATE SEQUENCE falling AS smallint INCREMENT -2 START 10 MAXVALUE 20 CYCLE
 
 query
-SELECT schemaname, sequencename, data_type, start_value, min_value, max_value, increment_by, cycle, cache_size, last_value FROM pg_sequences ORDER BY sequencename
+SELECT schemaname, sequencename, data_type, start_value, min_value, max_value, increment_by, cycle, cache_size, last_value FROM pg_sequences WHERE sequencename IN ('plain', 'falling') ORDER BY sequencename
 ----
-public|down|smallint|10|-32768|20|-2|t|1|NULL
+public|falling|smallint|10|-32768|20|-2|t|1|NULL
 public|plain|bigint|1|1|9223372036854775807|1|f|1|NULL
 
 query
-SELECT nextval('plain'), nextval('down'), nextval('down')
+SELECT nextval('plain'), nextval('falling'), nextval('falling')
 ----
 1|10|8
 
 query
-SELECT sequencename, last_value FROM pg_sequences ORDER BY sequencename
+SELECT sequencename, last_value FROM pg_sequences WHERE sequencename IN ('plain', 'falling') ORDER BY sequencename
 ----
-down|8
+falling|8
 plain|1
 
 query
