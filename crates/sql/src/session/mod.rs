@@ -168,7 +168,7 @@ impl Session {
         self.database.memory()
     }
 
-    /// The state of its transaction.
+    /// Idle, in a transaction, or in a failed one.
     pub fn status(&self) -> TransactionStatus {
         self.state.transaction.status()
     }
@@ -200,7 +200,7 @@ impl Session {
         decode_text_in(kind, text, zone.as_ref())
     }
 
-    /// The database.
+    /// Shared by all sessions.
     pub fn database(&self) -> &Arc<Database> {
         &self.database
     }

@@ -128,7 +128,6 @@ impl SessionZone {
         self.zone().west_today(self.now, micros)
     }
 
-    /// The order of its dates.
     pub(crate) fn order(&self) -> DateOrder {
         self.named.order
     }
