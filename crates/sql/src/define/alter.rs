@@ -17,7 +17,7 @@ use super::options::{check_owner, check_storage, refuse};
 use super::rename;
 use super::retype::retype_column;
 use super::sequences::{draw_of_own, named_by_identity};
-use super::validity;
+use super::validating;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
@@ -157,7 +157,7 @@ fn one(
             add_constraint(tx, &relation, (&constraint, !not_valid), path)
         }
         AlterTableOperation::ValidateConstraint { name } => {
-            validity::validate(tx, &relation, &name_of(name))
+            validating::validate(tx, &relation, &name_of(name))
         }
         AlterTableOperation::DropConstraint {
             if_exists,

@@ -36,6 +36,7 @@ mod sequence;
 mod sequences;
 mod type_names;
 mod types;
+mod validating;
 mod validity;
 mod view;
 
