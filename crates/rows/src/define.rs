@@ -1,7 +1,7 @@
 //! Changes of tables' definitions, in a transaction of any store. Each makes another schema of the present one, which
 //! the store has from then on.
 
-use crate::constraints::{ConstrainedRows, Due, HeldReference, check_all_conditions, check_held};
+use crate::constraints::{ConstrainedRows, Due, HeldReference, check_added_condition, check_held};
 use crate::error::{TableError, check_name};
 use crate::rows::Rows;
 use crate::schema::{
@@ -261,6 +261,12 @@ pub trait DefineRows: ConstrainedRows + Sized {
         self.store_schema(table, schema)
     }
 
+    /// From now on, until it is another one or none, rows of a table are not looked at when it gets a constraint: they need
+    /// not meet it. Rows that are inserted or changed later must.
+    fn skip_rows(&mut self, table: Option<u16>) {
+        self.held_mut().skip_rows(table);
+    }
+
     /// Takes a reference from a table.
     ///
     /// # Errors
@@ -287,7 +293,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
                 .push((name.to_string(), condition.to_string()));
             let stored = store.store_schema(table, schema);
             stored.map_err(TableError::of)?;
-            check_all_conditions(store, table)
+            check_added_condition(store, table)
         });
         Ok(added?)
     }

@@ -61,6 +61,7 @@ pub mod types;
 pub mod value_text;
 pub mod values;
 pub mod write;
+pub mod zoned_times;
 
 pub use columns::{ColumnType, RecordColumn};
 pub use compare::{beyond_rows, declared_rows, record_schema, records_of, table_of};

@@ -17,7 +17,7 @@ use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::search::{Query, Vector};
-use crate::values::{networks, ranges};
+use crate::values::{networks, ranges, zoned_times};
 use sardonyx::schema::{Value, ValueRef};
 
 /// The byte before the text of a `jsonb` in the binary format.
@@ -75,6 +75,7 @@ pub fn encode_binary(
             out.extend(time.to_be_bytes());
         }
         (SqlType::Uuid, ValueRef::Uuid(bytes)) => out.extend(bytes),
+        (SqlType::Timetz, ValueRef::Bytes(bytes)) => zoned_times::send(bytes, out),
         (SqlType::Inet | SqlType::Cidr, ValueRef::Bytes(bytes)) => networks::send(kind, bytes, out),
         (kind, ValueRef::Bytes(bytes)) if kind.is_range() => {
             ranges::send(kind, bytes, scratch, out)?;
@@ -201,6 +202,9 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
             interval.value()
         }
         SqlType::Uuid => Value::Uuid(exactly(bytes).ok_or_else(wrong)?),
+        SqlType::Timetz => {
+            return zoned_times::receive(exactly(bytes).ok_or_else(wrong)?);
+        }
         SqlType::Inet | SqlType::Cidr => return networks::receive(kind, bytes),
         kind if kind.is_range() => return ranges::receive(kind, bytes),
         SqlType::OneChar => match bytes {
@@ -255,6 +259,7 @@ mod tests {
         (SqlType::Bytea, "\\x00ff"),
         (SqlType::Date, "0044-03-15 BC"),
         (SqlType::Time, "23:59:59.5"),
+        (SqlType::Timetz, "23:59:59.5+05:30"),
         (SqlType::Timestamp, "2026-01-31 23:59:59.000001"),
         (SqlType::Timestamptz, "1969-12-31 23:59:59+00"),
         (SqlType::Uuid, "67e55044-10b1-426f-9247-bb680e5fe0c8"),
@@ -326,11 +331,36 @@ mod tests {
             (SqlType::Date, (i32::MIN + 1).to_be_bytes().to_vec()),
             (SqlType::Time, (-1_i64).to_be_bytes().to_vec()),
             (SqlType::Time, DAY.to_be_bytes().to_vec()),
+            (
+                SqlType::Timetz,
+                [&(-1_i64).to_be_bytes()[..], &[0; 4]].concat(),
+            ),
+            (
+                SqlType::Timetz,
+                [&(DAY + 1).to_be_bytes()[..], &[0; 4]].concat(),
+            ),
             (SqlType::Timestamp, (i64::MAX - 1).to_be_bytes().to_vec()),
             (SqlType::Timestamptz, (i64::MIN + 1).to_be_bytes().to_vec()),
         ] {
             let error = decode_binary(kind, &bytes).expect_err("it is out of range");
             assert_eq!(error.code, code::DATETIME_OVERFLOW, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn zones_too_far_from_utc_are_refused() {
+        for (west, is_zone) in [
+            (57_599, true),
+            (-57_599, true),
+            (57_600, false),
+            (i32::MIN, false),
+        ] {
+            let bytes = [&[0; 8][..], &i32::to_be_bytes(west)].concat();
+            let read = decode_binary(SqlType::Timetz, &bytes);
+            assert_eq!(read.is_ok(), is_zone, "{west}");
+            if let Err(error) = read {
+                assert_eq!(error.code, code::INVALID_TIME_ZONE, "{west}");
+            }
         }
     }
 

@@ -225,7 +225,7 @@ impl Writing<'_> {
             parts.push(self.column(relation, column)?);
         }
         for constraint in constraints_of(self.source, relation)? {
-            if constraint.letter != "f" {
+            if constraint.letter != "f" && constraint.is_valid {
                 let (name, definition) = (quoted(&constraint.name), &constraint.definition);
                 parts.push(format!("CONSTRAINT {name} {definition}"));
             }
@@ -301,12 +301,13 @@ impl Writing<'_> {
 
     fn references(&mut self, relation: &Relation) -> Result<(), SqlError> {
         for constraint in constraints_of(self.source, relation)? {
-            if constraint.letter == "f" {
+            // Rows may violate a condition that is not valid.
+            if constraint.letter == "f" || !constraint.is_valid {
                 let sql = format!(
                     "ALTER TABLE {} ADD CONSTRAINT {} {};",
                     written(&relation.name),
                     quoted(&constraint.name),
-                    constraint.definition
+                    constraint.whole_definition()
                 );
                 self.add("reference", &relation.name, sql);
             }

@@ -139,6 +139,9 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// An error of the engine.
     fn drop_unused_columns(&mut self, number: u16) -> Result<(), Error>;
 
+    /// From now on, until it is none, the rows of a table need not meet a constraint that it gets.
+    fn skip_rows(&mut self, number: Option<u16>);
+
     /// Gives a table a reference.
     ///
     /// # Errors
@@ -309,6 +312,10 @@ macro_rules! defines {
 
         fn drop_unused_columns(&mut self, number: u16) -> Result<(), Error> {
             DefineRows::drop_unused_columns(self, number)
+        }
+
+        fn skip_rows(&mut self, number: Option<u16>) {
+            DefineRows::skip_rows(self, number);
         }
 
         fn add_reference(&mut self, number: u16, reference: ForeignKey) -> Result<(), Error> {

@@ -4,6 +4,7 @@
 //! An error of the engine gets PostgreSQL's code; its text stays the engine's.
 
 mod of_engine;
+pub(crate) use of_engine::mixed_nulls;
 
 use crate::path::{local, shown, split};
 use crate::types::SqlType;

@@ -279,6 +279,13 @@ impl Draws {
             || !changes.dropped.contains(name) && counters.lock().contains_key(name)
     }
 
+    /// The number that would be drawn next, as the transaction sees the sequence; none if there is no such one.
+    pub fn next_of(&self, counters: &Counters, name: &str) -> Option<i128> {
+        let made = self.changes.sequences.made.get(name);
+        let made = made.map(|counter| counter.next);
+        made.or_else(|| counters.lock().get(name).map(|counter| counter.next))
+    }
+
     /// The next number.
     ///
     /// # Errors

@@ -95,9 +95,11 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
             Some(digits) => decode_hexadecimal(digits).map(Value::Bytes),
             None => decode_bytes(text).map(Value::Bytes).ok_or_else(wrong),
         },
-        SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => {
-            datetime::read(kind, text, None)
-        }
+        SqlType::Date
+        | SqlType::Time
+        | SqlType::Timetz
+        | SqlType::Timestamp
+        | SqlType::Timestamptz => datetime::read(kind, text, None),
         SqlType::Interval => Interval::read(text).map(Interval::value),
         SqlType::Uuid => decode_uuid(text).map(Value::Uuid).ok_or_else(wrong),
         SqlType::Inet | SqlType::Cidr => networks::read(kind, text),
@@ -336,7 +338,7 @@ pub(crate) fn decode_text_in(
     zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
     match (kind, zone) {
-        (SqlType::Timestamptz | SqlType::Timestamp | SqlType::Date, Some(_))
+        (SqlType::Timestamptz | SqlType::Timestamp | SqlType::Date | SqlType::Timetz, Some(_))
             if !text.contains('\0') =>
         {
             datetime::read(kind, text, zone)
@@ -382,6 +384,7 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
         (ValueRef::Bytes(bytes), SqlType::Inet | SqlType::Cidr) => {
             networks::push(kind, bytes, out);
         }
+        (ValueRef::Bytes(bytes), SqlType::Timetz) => moments::push_zoned_time(bytes, out),
         (ValueRef::Bytes(bytes), kind) if kind.is_range() => ranges::push(kind, bytes, None, out),
         (ValueRef::Bytes(bytes), _) => {
             out.push_str("\\x");
@@ -492,6 +495,7 @@ mod tests {
             (SqlType::Bytea, "\\x00ff"),
             (SqlType::Date, "2026-01-31"),
             (SqlType::Time, "23:59:59.5"),
+            (SqlType::Timetz, "24:00:00-03:30"),
             (SqlType::Timestamp, "2026-01-31 23:59:59.000001"),
             (SqlType::Timestamptz, "2026-01-31 23:59:59+00"),
             (SqlType::Uuid, "67e55044-10b1-426f-9247-bb680e5fe0c8"),

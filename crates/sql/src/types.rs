@@ -10,7 +10,7 @@ mod written;
 pub use enums::EnumType;
 pub(crate) use enums::{LABEL_BYTES_MAX, LABELS_MAX, Label, position_behind, position_between};
 pub use spec::TypeSpec;
-pub(crate) use written::{NamedTypes, OwnTypes, unknown_type};
+pub(crate) use written::{NamedTypes, OwnTypes, dimensions_of, unknown_type};
 
 pub use crate::values::collations::{Collation, NamedCollation};
 use known::{ALL, ARRAYS};
@@ -48,6 +48,8 @@ pub enum SqlType {
     Timestamp,
     /// `timestamp with time zone`
     Timestamptz,
+    /// `time with time zone`
+    Timetz,
     Interval,
     Uuid,
     /// `inet`: the address of a host, or of a network
@@ -124,6 +126,8 @@ pub enum SqlType {
     TimestampArray,
     /// `timestamp with time zone[]`
     TimestamptzArray,
+    /// `time with time zone[]`
+    TimetzArray,
     IntervalArray,
     UuidArray,
     InetArray,
@@ -224,6 +228,7 @@ impl SqlType {
             SqlType::Time => "time",
             SqlType::Timestamp => "timestamp",
             SqlType::Timestamptz => "timestamptz",
+            SqlType::Timetz => "timetz",
             other => match ARRAYS.iter().find(|(.., array)| *array == other) {
                 Some((_, name, _)) => name,
                 None => other.name(),
@@ -357,11 +362,11 @@ impl SqlType {
         one.bound().unwrap_or(one)
     }
 
-    /// True if values have days or moments, of which a text is read in a session's order of dates and its time zone.
+    /// True if values have days, moments or zones, of which a text is read in a session's order of dates and its time zone.
     pub(crate) fn is_of_days(self) -> bool {
         matches!(
             self.single(),
-            SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz
+            SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz | SqlType::Timetz
         )
     }
 
@@ -417,7 +422,11 @@ impl SqlType {
             kind if kind.is_number() => 'N',
             SqlType::Unknown | SqlType::Void => 'X',
             kind if kind.is_text() => 'S',
-            SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => 'D',
+            SqlType::Date
+            | SqlType::Time
+            | SqlType::Timetz
+            | SqlType::Timestamp
+            | SqlType::Timestamptz => 'D',
             SqlType::Interval => 'T',
             SqlType::Enum(_) => 'E',
             kind if kind.is_network() => 'I',

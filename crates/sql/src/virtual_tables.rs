@@ -10,6 +10,7 @@ mod indexes;
 mod information_schema;
 mod listed;
 mod relations;
+mod sequences;
 mod standard;
 mod statistics;
 mod system;
@@ -23,7 +24,7 @@ pub(crate) use constraints::{
 };
 
 pub(crate) use descriptions::description;
-pub(crate) use indexes::index_names;
+pub(crate) use indexes::{index_names, index_referred};
 pub(crate) use information_schema::{constant_text, relations};
 pub(crate) use views::{view_numbers, view_text};
 
@@ -139,6 +140,7 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(relations::TABLES)
         .chain(indexes::TABLES)
         .chain(constraints::TABLES)
+        .chain(sequences::TABLES)
         .chain(dependencies::TABLES)
         .chain(descriptions::TABLES)
         .chain(functions::TABLES)

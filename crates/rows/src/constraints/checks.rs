@@ -29,7 +29,18 @@ pub fn meets<'v>(
     conditions: &[Check],
     value: impl Fn(usize) -> Result<ValueRef<'v>, TableError>,
 ) -> Result<(), TableError> {
-    for (condition, (name, text)) in conditions.iter().zip(&schema.checks) {
+    let all = conditions.iter().zip(&schema.checks);
+    meets_each(table, schema, all, value)
+}
+
+/// The same of some of the conditions, with their names and texts.
+fn meets_each<'v, 'c>(
+    table: &dyn Fn() -> String,
+    schema: &Schema,
+    conditions: impl Iterator<Item = (&'c Check, &'c (String, String))>,
+    value: impl Fn(usize) -> Result<ValueRef<'v>, TableError>,
+) -> Result<(), TableError> {
+    for (condition, (name, text)) in conditions {
         let mut values = vec![ValueRef::Null; schema.columns.len()];
         for column in condition.columns() {
             values[column] = value(column)?;
@@ -57,17 +68,17 @@ pub fn meets<'v>(
     Ok(())
 }
 
-/// Checks that all rows of a table meet its conditions.
+/// Checks that all rows of a table meet its last condition, which is new. Rows need not meet earlier ones.
 ///
 /// # Errors
 /// The errors of [`meets`]; that the statement is to end.
-pub fn check_all_conditions<S: ConstrainedRows>(
+pub fn check_added_condition<S: ConstrainedRows>(
     store: &mut S,
     table: u16,
 ) -> Result<(), TableError> {
     let (schema, name) = store.described(table)?;
     let conditions = store.conditions(table)?;
-    if store.are_checked(table) {
+    if store.are_checked(table) || schema.checks.is_empty() {
         return Ok(());
     }
     for (number, at) in store.places(table).enumerate() {
@@ -75,7 +86,11 @@ pub fn check_all_conditions<S: ConstrainedRows>(
         check_interruption(number)?;
         let row = store.row_there(table, at)?;
         let value = |column| row.value_at(column);
-        meets(&|| name.to_string(), &schema, &conditions, value)?;
+        let last = conditions
+            .iter()
+            .zip(&schema.checks)
+            .skip(schema.checks.len() - 1);
+        meets_each(&|| name.to_string(), &schema, last, value)?;
     }
     Ok(())
 }

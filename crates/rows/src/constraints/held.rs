@@ -87,6 +87,8 @@ pub struct HeldReferences {
     holds: bool,
     /// The number of the transaction's marks.
     marks: usize,
+    /// The table whose rows need not meet a constraint that it gets.
+    skipped: Option<u16>,
     /// Allocated with the first note.
     noted: Option<Box<Notes>>,
 }
@@ -100,6 +102,17 @@ impl HeldReferences {
     /// True if references that do not hold are noted.
     pub fn holds(&self) -> bool {
         self.holds
+    }
+
+    /// From now on, until it is another one or none, the rows of a table are not looked at when it gets a constraint: they
+    /// need not meet it.
+    pub fn skip_rows(&mut self, table: Option<u16>) {
+        self.skipped = table;
+    }
+
+    /// True if the rows of a table are not looked at.
+    pub fn skips_rows(&self, table: u16) -> bool {
+        self.skipped == Some(table)
     }
 
     /// True if no reference has notes.

@@ -4,7 +4,7 @@
 //!
 //! - [`ConstrainedRows`]: the interface that a store implements, beyond reading and changing rows;
 //! - [`check_row`], made of [`check_conditions`] and [`check_references`]: of a row in its current state;
-//! - [`check_added_references`], [`check_all_conditions`]: of all rows, when a schema has changed;
+//! - [`check_added_references`], [`check_added_condition`]: of all rows, when a schema has changed;
 //! - [`check_unreferenced`], [`delete_row`], [`take_row`]: of a row that is changed or deleted;
 //! - [`delete_before_others`], [`follow`]: of a row that is deleted, and of those that follow it later;
 //! - [`HeldReferences`], [`check_held`]: references that are checked at the end of a statement or transaction;
@@ -26,7 +26,7 @@ mod marks;
 mod notes;
 mod references;
 
-pub use checks::{check_all_conditions, check_new_row, conditions_of, meets};
+pub use checks::{check_added_condition, check_new_row, conditions_of, meets};
 pub use defaults::{ComputeDefaults, DefaultFailure, Objects, computed_defaults, objects};
 pub use deleting::{Followers, delete_before_others, delete_row, follow};
 pub use generated::{
@@ -35,8 +35,8 @@ pub use generated::{
 pub use held::{Due, HeldReference, HeldReferences, check_held};
 pub use marks::Marks;
 pub use references::{
-    check_added_references, check_conditions, check_references, check_references_of, check_row,
-    check_schema, check_unreferenced, take_row,
+    check_added_references, check_changed_references, check_changed_row, check_conditions,
+    check_references, check_references_of, check_row, check_schema, check_unreferenced, take_row,
 };
 
 use crate::condition::Check;
@@ -95,9 +95,10 @@ pub trait ConstrainedRows: WriteRows {
     /// Computes defaults in SQL; `None` in a program without SQL.
     fn computes_defaults(&self) -> Option<Arc<dyn ComputeDefaults>>;
 
-    /// True if all rows of a table were found to meet the constraints of its new schema: they are not checked again.
-    fn are_checked(&self, _table: u16) -> bool {
-        false
+    /// True if the rows of a table are not looked at when it gets a constraint: all of them were found to meet it, or they
+    /// need not.
+    fn are_checked(&self, table: u16) -> bool {
+        self.held().skips_rows(table)
     }
 
     /// The places of all rows of a table. The first error ends the iterator.

@@ -11,7 +11,8 @@ use super::{ConstrainedRows, name_of};
 use crate::error::TableError;
 use crate::read::ReadRow;
 use crate::row::{same, shown};
-use crate::schema::{ForeignKey, Schema, SchemaError, Value, ValueRef};
+use crate::schema::{ForeignKey, Schema, SchemaError, Type, Value, ValueRef};
+use crate::value_text::rescale;
 use sardonyx_base::waiting::{self, Reason};
 use sardonyx_storage::log::LogError;
 use std::sync::Arc;
@@ -89,6 +90,21 @@ pub fn check_row<S: ConstrainedRows>(
     check_references(store, table, at)
 }
 
+/// The same of a row that was changed: references are checked whose columns changed, as `changes` says, or are generated.
+/// Others need not hold: they may not be valid.
+///
+/// # Errors
+/// As [`check_row`].
+pub fn check_changed_row<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    at: S::Place,
+    changes: &dyn Fn(usize) -> bool,
+) -> Result<(), TableError> {
+    check_conditions(store, table, at.clone())?;
+    check_changed_references(store, table, at, changes)
+}
+
 /// Checks that a row, in its current state, meets the conditions of its table.
 ///
 /// # Errors
@@ -102,6 +118,10 @@ pub fn check_conditions<S: ConstrainedRows>(
         Some(schema) if !schema.checks.is_empty() => Arc::clone(schema),
         _ => return Ok(()),
     };
+    // A definition rewrites rows that need not meet them.
+    if store.held().skips_rows(table) {
+        return Ok(());
+    }
     let conditions = store.conditions(table)?;
     let row = store.row_there(table, at)?;
     let value = |column| row.value_at(column);
@@ -117,6 +137,19 @@ pub fn check_references<S: ConstrainedRows>(
     table: u16,
     at: S::Place,
 ) -> Result<(), TableError> {
+    check_changed_references(store, table, at, &|_| true)
+}
+
+/// The same of a row that was changed, of references whose columns changed or are generated.
+///
+/// # Errors
+/// As [`check_references`].
+pub fn check_changed_references<S: ConstrainedRows>(
+    store: &mut S,
+    table: u16,
+    at: S::Place,
+    changes: &dyn Fn(usize) -> bool,
+) -> Result<(), TableError> {
     let is_later = |schema: &Schema| {
         let mut indexes = schema.indexes.iter();
         !schema.foreign_keys.is_empty() || indexes.any(|index| index.deferrable)
@@ -127,7 +160,16 @@ pub fn check_references<S: ConstrainedRows>(
     };
     let mut missing = Vec::new();
     let there = store.row_there(table, at)?;
-    find_missing(store, table, &schema.foreign_keys, &there, &mut missing)?;
+    let is_generated = |column| {
+        let declared = schema.declared(column);
+        declared.is_some_and(|declared| declared.generated().is_some())
+    };
+    // A definition rewrites rows that need not hold.
+    let skips = store.held().skips_rows(table);
+    let concerns = |column: &usize| !skips && (changes(*column) || is_generated(*column));
+    let references = schema.foreign_keys.iter();
+    let references = references.filter(|key| key.columns.iter().any(concerns));
+    find_missing(store, table, references, &there, &mut missing)?;
     let shared = find_shared(store, table, &schema, &there)?;
     drop(there);
     note_missing(store, table, &schema, missing);
@@ -169,7 +211,13 @@ pub fn check_added_references<S: ConstrainedRows>(
         return Ok(());
     };
     let added = schema.foreign_keys.iter();
-    let added: Vec<&ForeignKey> = added.filter(|key| !before.contains(key)).collect();
+    // One that has only another name holds as before.
+    let is_same = |one: &ForeignKey, other: &ForeignKey| {
+        (&one.columns, one.table, &one.referenced)
+            == (&other.columns, other.table, &other.referenced)
+    };
+    let is_new = |key: &&ForeignKey| !before.iter().any(|there| is_same(there, key));
+    let added: Vec<&ForeignKey> = added.filter(is_new).collect();
     if added.is_empty() || store.are_checked(table) {
         return Ok(());
     }
@@ -313,17 +361,42 @@ pub(super) fn referred<S: ConstrainedRows>(
                 continue;
             }
             let values = values_of(&there, &reference.referenced)?;
-            if !values.contains(&ValueRef::Null) {
+            if values.contains(&ValueRef::Null) {
+                continue;
+            }
+            let columns = reference.columns.iter();
+            let columns = columns.map(|&column| schema.columns[column].kind);
+            let values = columns
+                .zip(values)
+                .map(|(kind, value)| as_kind(kind, value));
+            // A number that the columns cannot have is referred to by no row.
+            if let Some(values) = values.collect() {
                 found.push(Referred {
                     by,
                     schema: Arc::clone(schema),
                     at,
-                    values: values.iter().map(|value| value.to_value()).collect(),
+                    values,
                 });
             }
         }
     }
     Ok(found)
+}
+
+/// The value of a referenced column as one of the column that refers to it; `None` if that cannot have it.
+fn as_kind(kind: Type, value: ValueRef<'_>) -> Option<Value> {
+    match (kind, value) {
+        (Type::Decimal { scale }, ValueRef::Decimal(units, from)) => {
+            let units = rescale(units, from, scale).ok()?;
+            Some(Value::Decimal(units, scale))
+        }
+        (kind, ValueRef::Decimal(units, from)) if kind.is_whole() => {
+            let units = rescale(units, from, 0).ok()?;
+            Some(Value::Int(units))
+        }
+        (kind, ValueRef::NonFinite(_)) if kind.is_whole() => None,
+        (_, value) => Some(value.to_value()),
+    }
 }
 
 /// Checks that no row refers to the columns of a row that are about to change, or notes the references.

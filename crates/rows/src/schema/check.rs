@@ -175,9 +175,7 @@ impl Schema {
         for (&from, &to) in reference.columns.iter().zip(&reference.referenced) {
             let from = self.live(from, &reference.name)?;
             let to = there.live(to, &reference.name)?;
-            // Values are compared as numbers of any width.
-            let are_whole = from.kind.is_whole() && to.kind.is_whole();
-            if from.kind != to.kind && !are_whole {
+            if from.kind != to.kind && !from.kind.may_refer_to(to.kind) {
                 return Err(wrong(format!(
                     "column {:?} is of type {}, but {:?}, to which it refers, is of type {}; give both one type",
                     from.name, from.kind, to.name, to.kind

@@ -8,6 +8,7 @@
 use super::{NonFinite, Schema, SchemaError, Type, Value, ValueRef};
 use crate::networks::Network;
 use crate::ranges::{Range, RangeOf};
+use crate::zoned_times::ZonedTime;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -25,6 +26,8 @@ const VARCHAR: u32 = 1043;
 const TIME: u32 = 1083;
 const TIMESTAMP: u32 = 1114;
 const TIMESTAMPTZ: u32 = 1184;
+const TIMETZ: u32 = 1266;
+const TIMETZ_ARRAY: u32 = 1270;
 const NUMERIC: u32 = 1700;
 
 /// The declaration of a column.
@@ -72,6 +75,9 @@ pub enum Limit {
     Network(bool),
     /// Bytes of a range, as [`Range`] encodes it.
     Range(RangeOf),
+    /// Bytes of a time of the day with a zone, as [`ZonedTime`] encodes it, with so many digits of a second's fraction: `timetz(n)`.
+    /// A value with more digits is refused: SQL rounds before it stores.
+    Zoned(u32),
 }
 
 impl Limit {
@@ -93,6 +99,10 @@ impl Limit {
             TIME | TIMESTAMP | TIMESTAMPTZ => match u32::try_from(modifier) {
                 Ok(digits @ 0..6) => Limit::Fraction(digits),
                 _ => Limit::None,
+            },
+            TIMETZ => match u32::try_from(modifier) {
+                Ok(digits @ 0..6) => Limit::Zoned(digits),
+                _ => Limit::Zoned(6),
             },
             CIDR => Limit::Network(true),
             INET => Limit::Network(false),
@@ -150,6 +160,9 @@ impl Limit {
             (Limit::Range(of), ValueRef::Bytes(bytes)) => {
                 Range::decode(of, bytes).is_some().then_some(value)
             }
+            (Limit::Zoned(digits), ValueRef::Bytes(bytes)) => ZonedTime::decode(bytes)?
+                .has_digits(digits)
+                .then_some(value),
             // A value of another type: the column's own type checks it.
             (_, value) => Some(value),
         }
@@ -164,7 +177,7 @@ impl Limit {
                 scale == stored && precision > 0
             }
             (Limit::Fraction(_), Type::Time | Type::Timestamp) => true,
-            (Limit::Network(_) | Limit::Range(_), Type::Bytes) => true,
+            (Limit::Network(_) | Limit::Range(_) | Limit::Zoned(_), Type::Bytes) => true,
             _ => false,
         }
     }
@@ -244,6 +257,11 @@ impl Declared {
         KINDS.contains(&self.kind)
     }
 
+    /// True if programs of version 7 would take its values for any bytes, or its elements for any texts.
+    pub(super) fn is_of_zoned_times(&self) -> bool {
+        matches!(self.kind, TIMETZ | TIMETZ_ARRAY)
+    }
+
     /// The declaration of a column, without content.
     pub fn of(column: usize) -> Declared {
         Declared {
@@ -272,6 +290,7 @@ impl Declared {
             TIME => "time",
             TIMESTAMP => "timestamp",
             TIMESTAMPTZ => "timestamptz",
+            TIMETZ => "timetz",
             _ => "",
         };
         match self.limit() {
@@ -279,11 +298,13 @@ impl Declared {
             Limit::Padded(Some(most)) => format!("character({most})").into(),
             Limit::Padded(None) => "character".into(),
             Limit::Digits(precision, scale) => format!("numeric({precision},{scale})").into(),
-            Limit::Fraction(digits) => format!("{name}({digits})").into(),
+            Limit::Fraction(digits) | Limit::Zoned(digits @ 0..6) => {
+                format!("{name}({digits})").into()
+            }
             Limit::Network(true) => "cidr".into(),
             Limit::Network(false) => "inet".into(),
             Limit::Range(of) => of.name().into(),
-            Limit::None => name.into(),
+            Limit::None | Limit::Zoned(_) => name.into(),
         }
     }
 }
@@ -306,6 +327,11 @@ impl fmt::Display for Limit {
             Limit::Network(true) => f.write_str("the address of a network"),
             Limit::Network(false) => f.write_str("the address of a host or a network"),
             Limit::Range(of) => write!(f, "a range as {} has it", of.name()),
+            Limit::Zoned(6..) => f.write_str("a time of the day with a zone"),
+            Limit::Zoned(digits) => write!(
+                f,
+                "a time of the day with a zone, and {digits} digits of a second's fraction"
+            ),
         }
     }
 }
@@ -470,6 +496,28 @@ mod tests {
         }
         let limit = Limit::of(INT4RANGE, -1);
         assert!(limit.is_of(Type::Bytes) && !limit.is_of(Type::Text));
+    }
+
+    #[test]
+    fn bytes_of_zoned_times_are_theirs_alone() {
+        let of = |micros| ZonedTime::new(micros, -7200).expect("a time").encode();
+        let fits = |modifier: i32, bytes: &[u8]| {
+            let fit = Limit::of(TIMETZ, modifier).fit(ValueRef::Bytes(bytes));
+            fit.is_some()
+        };
+        assert!(fits(-1, &of(1)) && fits(6, &of(1)) && fits(1, &of(1_300_000)));
+        assert!(!fits(5, &of(1)) && !fits(0, &of(1_300_000)));
+        for bytes in [&b""[..], b"10:00:00+02", &of(1)[..11]] {
+            assert!(!fits(-1, bytes), "{bytes:?}");
+        }
+        let limit = Limit::of(TIMETZ, 2);
+        assert!(limit.is_of(Type::Bytes) && !limit.is_of(Type::Time));
+        let named = Declared {
+            kind: TIMETZ,
+            modifier: 2,
+            ..Declared::of(0)
+        };
+        assert_eq!(named.type_name(), "timetz(2)");
     }
 
     proptest! {

@@ -32,7 +32,10 @@ const NETWORKS_VERSION: u16 = 5;
 const RANGES_VERSION: u16 = 6;
 /// The version of one with `hstore`, `tsvector` and `tsquery`, or arrays of these, which programs of version 6 would take for
 /// any texts. All else is as in version 6.
-const VERSION: u16 = 7;
+const FORMS_VERSION: u16 = 7;
+/// The version of one with times of the day with a zone, or arrays of them, which programs of version 7 would take for any bytes
+/// or texts. All else is as in version 7.
+const VERSION: u16 = 8;
 /// Version (2), reserved (2), length of the rest (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
@@ -80,8 +83,10 @@ impl Schema {
         let has_networks = declared
             .iter()
             .any(|there| matches!(there.limit(), Limit::Network(_)));
-        if declared.iter().any(Declared::is_of_forms) {
+        if declared.iter().any(Declared::is_of_zoned_times) {
             VERSION
+        } else if declared.iter().any(Declared::is_of_forms) {
+            FORMS_VERSION
         } else if declared.iter().any(Declared::is_of_ranges) {
             RANGES_VERSION
         } else if has_networks || self.indexes.iter().any(|index| index.deferrable) {
@@ -277,6 +282,28 @@ mod tests {
             forms.declared = vec![of(25)];
             assert_eq!(forms.encode()[..2], [2, 0], "{kind}");
         }
+    }
+
+    #[test]
+    fn zoned_times_raise_the_version_so_that_older_programs_refuse_them() {
+        for (kind, stored) in [(1266, Type::Bytes), (1270, Type::Text)] {
+            let mut times = schema(Vec::new(), OnDelete::Restrict);
+            times.columns[1].kind = stored;
+            times.declared = vec![Declared {
+                kind,
+                ..Declared::of(1)
+            }];
+            let bytes = times.encode();
+            assert_eq!(bytes[..2], [8, 0], "{kind}");
+            assert_eq!(Schema::decode(&bytes), Ok(times));
+        }
+        let mut wrong = schema(Vec::new(), OnDelete::Restrict);
+        wrong.columns[1].kind = Type::Time;
+        wrong.declared = vec![Declared {
+            kind: 1266,
+            ..Declared::of(1)
+        }];
+        assert!(Schema::decode(&wrong.encode()).is_err());
     }
 
     #[test]

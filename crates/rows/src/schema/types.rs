@@ -62,6 +62,15 @@ pub enum Type {
 }
 
 impl Type {
+    /// True if a column of it may refer to one of another type: values are compared as numbers of any width and scale.
+    pub(crate) const fn may_refer_to(self, other: Type) -> bool {
+        let is_decimal = matches!(self, Type::Decimal { .. });
+        match other {
+            Type::Decimal { .. } => self.is_whole() || is_decimal,
+            other => self.is_whole() && other.is_whole(),
+        }
+    }
+
     /// True if its values are whole numbers, which compare with those of any width.
     pub(crate) const fn is_whole(self) -> bool {
         matches!(

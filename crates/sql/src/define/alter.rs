@@ -2,7 +2,7 @@
 
 use super::columns::{Declared, check_column_name, declared, name_sequences, with_collation};
 use super::constraint::{
-    add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
+    add_constraint, allow_nulls, drop_constraint, note_not_null, notes_of_column,
 };
 use super::create::{add_sequence, check_new_name, constraint_of};
 use super::default::default_of;
@@ -17,6 +17,7 @@ use super::options::{check_owner, check_storage, refuse};
 use super::rename;
 use super::retype::retype_column;
 use super::sequences::{draw_of_own, named_by_identity};
+use super::validating;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
@@ -30,7 +31,7 @@ use crate::result::{Complete, Tag};
 use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::text::text_of;
-use crate::types::TypeSpec;
+use crate::types::{TypeSpec, dimensions_of};
 use crate::user_types::{TypeNames, is_of_user};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
@@ -150,15 +151,13 @@ fn one(
         }
         AlterTableOperation::AddConstraint {
             constraint,
-            // The rows are always checked.
-            not_valid: _,
-        } => add_constraint(tx, &relation, &constraint_of(constraint)?, path),
+            not_valid,
+        } => {
+            let constraint = constraint_of(constraint)?;
+            add_constraint(tx, &relation, (&constraint, !not_valid), path)
+        }
         AlterTableOperation::ValidateConstraint { name } => {
-            let name = name_of(name);
-            match relation.has_constraint(&name) {
-                true => Ok(()),
-                false => Err(no_constraint(&relation, &name)),
-            }
+            validating::validate(tx, &relation, &name_of(name))
         }
         AlterTableOperation::DropConstraint {
             if_exists,
@@ -243,7 +242,7 @@ fn add_column(
     }
     for constraint in &column.constraints {
         let relation = Relation::numbered(tx.view(), relation.number)?;
-        add_constraint(tx, &relation, constraint, path)?;
+        add_constraint(tx, &relation, (constraint, true), path)?;
     }
     Ok(())
 }
@@ -288,7 +287,7 @@ fn add_generated(
     }
     for constraint in &column.constraints {
         let relation = Relation::numbered(tx.view(), relation.number)?;
-        add_constraint(tx, &relation, constraint, path)?;
+        add_constraint(tx, &relation, (constraint, true), path)?;
     }
     Ok(())
 }
@@ -386,7 +385,8 @@ fn alter_column(
             if let Some(collation) = collation {
                 to = with_collation(to, collation)?;
             }
-            return retype_column(tx, relation, column, (to, using.as_ref()), &names);
+            let to = (to, dimensions_of(data_type), using.as_ref());
+            return retype_column(tx, relation, column, to, &names);
         }
         AlterColumnOperation::AddGenerated {
             generated_as: Some(generated),

@@ -21,6 +21,7 @@ pub(crate) fn works_on_rows(statement: &Statement) -> bool {
             let adds = matches!(
                 &alter.operations[..],
                 [AlterTableOperation::AddConstraint { .. }
+                    | AlterTableOperation::ValidateConstraint { .. }
                     | AlterTableOperation::AlterColumn {
                         op: AlterColumnOperation::SetNotNull,
                         ..

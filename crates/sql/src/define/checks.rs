@@ -1,5 +1,6 @@
 //! Conditions of existing tables: added to the schema, and recreated when a column gets another type.
 
+use super::validity;
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::expression::{NamedColumn, declared_check, shown_check};
@@ -61,7 +62,10 @@ pub(super) fn put(tx: &mut dyn DefineTarget, number: u16, checks: Checks) -> Res
     for (name, condition) in checks {
         let relation = Relation::numbered(tx.view(), number)?;
         let condition = check_of(&relation, &condition, None)?;
-        tx.add_check(number, &name, &condition)?;
+        let is_valid = !relation.notes.not_valid.contains(&name);
+        validity::adding(tx, number, is_valid, |tx| {
+            Ok(tx.add_check(number, &name, &condition)?)
+        })?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::search_path::SearchPath;
 use crate::sequence_names::with_schemas;
 use crate::sequences::Sequence;
 use crate::source::Source;
-use crate::types::{Collation, SqlType, TypeSpec};
+use crate::types::{Collation, SqlType, TypeSpec, dimensions_of};
 use crate::user_types::TypeNames;
 use sardonyx::schema::{INDEX_KEY, INDEX_WHERE, OnDelete, Value};
 use sqlparser::ast::{
@@ -101,6 +101,7 @@ pub(super) fn declared(column: &ColumnDef, names: &TypeNames) -> Result<Declared
         notes: ColumnNotes {
             kind: spec.kind.oid(),
             modifier: spec.modifier,
+            dimensions: dimensions_of(data_type),
             domain: domain.map(|(_, oid, _)| oid),
             ..ColumnNotes::default()
         },

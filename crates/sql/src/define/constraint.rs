@@ -9,6 +9,7 @@ use super::create::{constraint_exists, key_parts, name_of_key};
 use super::naming::{chosen, only_column};
 use super::numbered::with_numbered_rows;
 use super::reference::add_foreign;
+use super::validity;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
@@ -18,6 +19,7 @@ use crate::path::written;
 use crate::relation::{ColumnNotes, Relation};
 use crate::search_path::SearchPath;
 use crate::source::Source;
+use crate::virtual_tables::index_referred;
 use sardonyx::schema::{IndexDefinition, IndexKind, ValueRef};
 use sqlparser::ast::Expr;
 
@@ -48,16 +50,26 @@ pub(super) fn check_may_have(relation: &Relation, constraint: &Constraint) -> Re
     }
 }
 
-/// Adds a constraint to a table, and chooses a name if it has none.
+/// Adds a constraint to a table, and chooses a name if it has none. Rows that are there need not meet it if it is not valid.
 ///
 /// # Errors
-/// Fails if the name is taken, the constraint is invalid, or rows violate it.
+/// Fails if the name is taken, the constraint is invalid, or rows violate it; `0A000` for a key that is not valid.
 pub(super) fn add_constraint(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
-    constraint: &Constraint,
+    (constraint, is_valid): (&Constraint, bool),
     path: &SearchPath,
 ) -> Result<(), SqlError> {
+    let key = match constraint {
+        Constraint::Primary { .. } => "PRIMARY KEY",
+        Constraint::Unique { .. } => "UNIQUE",
+        Constraint::Foreign { .. } | Constraint::Check { .. } => "",
+    };
+    if !is_valid && !key.is_empty() {
+        return Err(SqlError::unsupported(format!(
+            "{key} constraints cannot be marked NOT VALID"
+        )));
+    }
     check_may_have(relation, constraint)?;
     match constraint {
         Constraint::Primary {
@@ -70,18 +82,24 @@ pub(super) fn add_constraint(
             columns,
             deferral,
         } => add_key(tx, relation, (name.as_ref(), *deferral), columns, false),
-        Constraint::Foreign { .. } => add_foreign(tx, &relation.name, constraint, path),
+        Constraint::Foreign { .. } => add_foreign(tx, &relation.name, (constraint, is_valid), path),
         Constraint::Check { name, condition } => {
             let name = name_of_check(relation, name.as_ref(), condition);
             let condition = check_of(relation, condition, path.zone())?;
-            let added = tx.add_check(relation.number, &name, &condition);
-            added.map_err(|error| {
-                let error = SqlError::from(error);
-                match error.code == code::CHECK {
-                    true => check_violated(relation, &name),
-                    false => error,
-                }
-            })
+            validity::adding(tx, relation.number, is_valid, |tx| {
+                let added = tx.add_check(relation.number, &name, &condition);
+                added.map_err(|error| {
+                    let error = SqlError::from(error);
+                    match error.code == code::CHECK {
+                        true => check_violated(relation, &name),
+                        false => error,
+                    }
+                })
+            })?;
+            match is_valid {
+                true => Ok(()),
+                false => validity::note(tx, relation.number, &name),
+            }
         }
     }
 }
@@ -258,7 +276,10 @@ pub(super) fn allow_nulls(
         tx.create_index(relation.number, index.clone())?;
     }
     for key in references {
-        tx.add_reference(relation.number, key.clone())?;
+        let is_valid = !relation.notes.not_valid.contains(&key.name);
+        validity::adding(tx, relation.number, is_valid, |tx| {
+            Ok(tx.add_reference(relation.number, key.clone())?)
+        })?;
     }
     Ok(())
 }
@@ -303,16 +324,18 @@ pub(super) fn drop_constraint(
             notes.constraint_comments.remove(name),
             notes.references.remove(name),
         );
-        return match before.is_some() || is_noted.is_some() {
+        let was_invalid = notes.not_valid.remove(name);
+        return match before.is_some() || is_noted.is_some() || was_invalid {
             true => put_notes(tx, relation.number, &notes),
             false => Ok(()),
         };
     }
     if schema.checks.iter().any(|(check, _)| check == name) {
         tx.drop_check(relation.number, name)?;
-        return match notes.constraint_comments.remove(name) {
-            Some(_) => put_notes(tx, relation.number, &notes),
-            None => Ok(()),
+        let before = notes.constraint_comments.remove(name);
+        return match notes.not_valid.remove(name) || before.is_some() {
+            true => put_notes(tx, relation.number, &notes),
+            false => Ok(()),
         };
     }
     let is_primary = notes.primary_index.as_deref() == Some(name);
@@ -329,14 +352,18 @@ pub(super) fn drop_constraint(
         if is_primary {
             notes.primary_index = None;
         }
-        if cascades {
-            drop_references_to(tx, relation, name)?;
+        match cascades {
+            true => drop_references_to(tx, relation, name)?,
+            false => check_not_referred(tx.view(), relation, name, "constraint")?,
         }
         let dropped = tx.drop_index(relation.number, name);
         dropped.map_err(|error| needed(error.into(), relation, name))?;
         return put_notes(tx, relation.number, &notes);
     }
     if relation.primary_constraint().as_deref() == Some(name) {
+        if !cascades {
+            check_not_referred(tx.view(), relation, name, "constraint")?;
+        }
         let relation = with_numbered_rows(tx, relation)?;
         return drop_constraint(tx, &relation, name, if_exists, cascades);
     }
@@ -344,6 +371,46 @@ pub(super) fn drop_constraint(
         true => Ok(()),
         false => Err(no_constraint(relation, name)),
     }
+}
+
+/// Refuses to drop a unique index, or its constraint, on which references depend. Another index may have their columns, but
+/// they depend on this one.
+///
+/// # Errors
+/// `2BP01`
+pub(super) fn check_not_referred(
+    source: &dyn Source,
+    relation: &Relation,
+    index: &str,
+    what: &str,
+) -> Result<(), SqlError> {
+    let mut dependent = Vec::new();
+    for number in source.referring(relation.number) {
+        let other = Relation::numbered(source, number)?;
+        let keys = other.schema.foreign_keys.iter();
+        for key in keys.filter(|key| key.table == relation.number) {
+            if index_referred(relation, key).is_some_and(|there| there.name == index) {
+                dependent.push(format!(
+                    "constraint {} on table {} depends on index {index}",
+                    key.name,
+                    written(&other.name)
+                ));
+            }
+        }
+    }
+    if dependent.is_empty() {
+        return Ok(());
+    }
+    let message = match what {
+        "constraint" => format!("constraint {index} on table {}", written(&relation.name)),
+        what => format!("{what} {index}"),
+    };
+    Err(SqlError::new(
+        code::DEPENDENT_OBJECTS,
+        format!("cannot drop {message} because other objects depend on it"),
+    )
+    .detail(dependent.join("\n"))
+    .hint("Use DROP ... CASCADE to drop the dependent objects too."))
 }
 
 /// The error of dropping a unique key that references need.

@@ -25,7 +25,7 @@ use crate::schemas::is_there;
 use crate::search_path::SearchPath;
 use crate::sequences::Sequence;
 use crate::types::SqlType;
-use crate::user_types::TypeNames;
+use crate::user_types::{TypeNames, UserTypes};
 use crate::values::zones::SessionZone;
 use sardonyx::Error;
 use sardonyx::schema::{
@@ -37,7 +37,7 @@ use sqlparser::ast::{self, CreateTable, ObjectName, TableConstraint};
 /// Returns the stored name of a new object.
 ///
 /// # Errors
-/// Errors of [`SearchPath::new_name`]; `42P16` for a reserved name.
+/// Errors of [`SearchPath::new_name`]; `42P16` for a reserved name, `42710` for that of a type.
 pub(super) fn new_name(
     tx: &dyn DefineTarget,
     name: &ObjectName,
@@ -46,7 +46,23 @@ pub(super) fn new_name(
 ) -> Result<String, SqlError> {
     let name = path.new_name(tx.view(), name, temporary)?;
     check_not_own(&name)?;
+    check_no_type(tx, &name).map_err(|error| {
+        error.hint(
+            "A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.",
+        )
+    })?;
     Ok(name)
+}
+
+/// Refuses a table's name that a user-defined type has. In PostgreSQL, a table has a type of its name.
+fn check_no_type(tx: &dyn DefineTarget, name: &str) -> Result<(), SqlError> {
+    match UserTypes::of(tx.view())?.types.contains_key(name) {
+        true => Err(SqlError::new(
+            code::DUPLICATE_OBJECT,
+            format!("type \"{}\" already exists", local(name)),
+        )),
+        false => Ok(()),
+    }
 }
 
 fn check_not_own(name: &str) -> Result<(), SqlError> {
@@ -90,12 +106,15 @@ pub(super) fn check_length(name: &str) -> Result<(), SqlError> {
 /// Checks that the name of a new table is allowed.
 ///
 /// # Errors
-/// `42P16` if it is reserved, `42P07` if it is taken, `42622` if it is longer than PostgreSQL's.
+/// `42P16` if it is reserved, `42P07` and `42710` if it is taken, `42622` if it is longer than PostgreSQL's.
 pub(crate) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     check_length(name)?;
     match is_taken(tx, name)? {
         true => Err(exists(name)),
-        false => check_not_own(name),
+        false => {
+            check_not_own(name)?;
+            check_no_type(tx, name)
+        }
     }
 }
 
@@ -196,7 +215,7 @@ pub(super) fn table(
     }
     for constraint in &constraints {
         if let Constraint::Foreign { .. } = constraint {
-            add_foreign(tx, &name, constraint, path)?;
+            add_foreign(tx, &name, (constraint, true), path)?;
         }
     }
     super::like::finish(tx, number, models)?;

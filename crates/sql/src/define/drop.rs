@@ -1,7 +1,7 @@
 //! `DROP` and `TRUNCATE`.
 
 use super::comment::forget;
-use super::constraint::drop_constraint;
+use super::constraint::{check_not_referred, drop_constraint};
 use super::index::forget_index;
 use super::options::refuse;
 use super::options::skipped;
@@ -203,6 +203,7 @@ pub(super) fn indexes(
             )
             .hint("You can drop the constraint instead: ALTER TABLE … DROP CONSTRAINT."));
         }
+        check_not_referred(source, &relation, &name, "index")?;
         tx.drop_index(number, &name)?;
         let mut notes = relation.notes.clone();
         if forget_index(&mut notes, &name) {

@@ -36,6 +36,8 @@ mod sequence;
 mod sequences;
 mod type_names;
 mod types;
+mod validating;
+mod validity;
 mod view;
 
 pub(crate) use built::{RowsWork, works_on_rows};

@@ -5,6 +5,7 @@
 //! table without a primary key, and the key is an index as `ADD PRIMARY KEY` makes one. Every row is rewritten, in one call
 //! of the stage.
 
+use super::validity;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
@@ -25,7 +26,11 @@ pub(super) fn with_numbered_rows(
         return Relation::numbered(tx.view(), relation.number);
     }
     tx.check_numbered_rows()?;
-    tx.number_rows(relation.number, ROW_NUMBER, &index)?;
+    // Rows keep what they violate.
+    let is_valid = relation.notes.not_valid.is_empty();
+    validity::adding(tx, relation.number, is_valid, |tx| {
+        Ok(tx.number_rows(relation.number, ROW_NUMBER, &index)?)
+    })?;
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
     notes.hidden_key = true;

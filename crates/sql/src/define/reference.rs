@@ -3,6 +3,7 @@
 use super::columns::Constraint;
 use super::create::constraint_exists;
 use super::naming::chosen;
+use super::validity;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
@@ -14,16 +15,16 @@ use crate::search_path::SearchPath;
 use crate::types::SqlType;
 use crate::user_types::is_of_user;
 use crate::violations::of_new_reference;
-use sardonyx::schema::{ForeignKey, IndexDefinition, KeyPart, OnDelete};
+use sardonyx::schema::{ForeignKey, IndexDefinition, KeyPart, OnDelete, Type};
 
-/// Adds a foreign key to a table.
+/// Adds a foreign key to a table. Rows that are there need not meet it if it is not valid.
 ///
 /// # Errors
 /// Invalid SQL; `23503` if a row refers to a missing row.
 pub(super) fn add_foreign(
     tx: &mut dyn DefineTarget,
     table: &str,
-    constraint: &Constraint,
+    (constraint, is_valid): (&Constraint, bool),
     path: &SearchPath,
 ) -> Result<(), SqlError> {
     let Some(new) = reference_of(tx, table, constraint, path)? else {
@@ -38,14 +39,22 @@ pub(super) fn add_foreign(
         ..
     } = &new;
     let name = &key.name;
-    if *said != ReferenceNotes::default() {
+    let is_noted = *said != ReferenceNotes::default();
+    if is_noted || !is_valid {
         let mut notes = relation.notes.clone();
         notes.table.clone_from(&relation.name);
-        notes.references.insert(name.clone(), *said);
+        if is_noted {
+            notes.references.insert(name.clone(), *said);
+        }
+        if !is_valid {
+            notes.not_valid.insert(name.clone());
+        }
         put_notes(tx, relation.number, &notes)?;
     }
-    let added = tx.add_reference(relation.number, key.clone());
-    added.map_err(|error| of_new_reference(error.into(), (relation, parent), key))?;
+    validity::adding(tx, relation.number, is_valid, |tx| {
+        let added = tx.add_reference(relation.number, key.clone());
+        added.map_err(|error| of_new_reference(error.into(), (relation, parent), key))
+    })?;
     if new.is_mixed() {
         let all = |what: &str| {
             let columns = columns
@@ -54,7 +63,9 @@ pub(super) fn add_foreign(
             columns.collect::<Vec<_>>().join(" AND ")
         };
         let condition = format!("({}) OR ({})", all("IS NULL"), all("IS NOT NULL"));
-        tx.add_check(relation.number, &full_match_of(name), &condition)?;
+        validity::adding(tx, relation.number, is_valid, |tx| {
+            Ok(tx.add_check(relation.number, &full_match_of(name), &condition)?)
+        })?;
     }
     Ok(())
 }
@@ -187,7 +198,8 @@ fn check_lives(relation: &Relation, parent: &Relation) -> Result<(), SqlError> {
     Err(SqlError::new(code::INVALID_TABLE_DEFINITION, text))
 }
 
-/// Checks that a column can refer to another: both have one type, or are integers.
+/// Checks that a column can refer to another: both have one type, or are integers; or an integer or a `numeric` refers to a
+/// `numeric`.
 pub(super) fn check_types(
     relation: &Relation,
     parent: &Relation,
@@ -204,13 +216,17 @@ pub(super) fn check_types(
         has_keys
             || kind == SqlType::Json
             || kind.is_network()
+            || kind == SqlType::Timetz
             || kind.is_range()
             || is_of_user(kind.oid())
     };
     let is_one = from.spec.kind == to.spec.kind
         || from.spec.kind.is_network() && to.spec.kind.is_network()
         || !is_own(from.spec.kind) && !is_own(to.spec.kind);
-    if from.stored == to.stored && is_one || is_whole(from.spec.kind) && is_whole(to.spec.kind) {
+    let is_decimal = |stored| matches!(stored, Type::Decimal { .. });
+    let is_number = is_whole(from.spec.kind) && (is_whole(to.spec.kind) || is_decimal(to.stored))
+        || is_decimal(from.stored) && is_decimal(to.stored);
+    if from.stored == to.stored && is_one || is_number {
         return Ok(());
     }
     let name = name.cloned();

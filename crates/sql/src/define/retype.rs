@@ -10,6 +10,7 @@ use super::default::default_of;
 use super::generated::check_not_read;
 use super::index::{WrittenIndex, make};
 use super::numbered::with_numbered_rows;
+use super::validity;
 use crate::checks::value_of_row;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
@@ -39,7 +40,7 @@ pub(super) fn retype_column(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
     column: &RelationColumn,
-    (to, using): (TypeSpec, Option<&Tree>),
+    (to, dimensions, using): (TypeSpec, u8, Option<&Tree>),
     names: &TypeNames,
 ) -> Result<(), SqlError> {
     let name = &column.name;
@@ -68,6 +69,7 @@ pub(super) fn retype_column(
         of.kind = to.kind.oid();
         of.modifier = to.modifier;
         of.collation = to.collation.noted();
+        of.dimensions = dimensions;
         let checks = checks::take(tx, relation, column.number)?;
         put_notes(tx, relation.number, &notes)?;
         return checks::put(tx, relation.number, checks);
@@ -95,7 +97,11 @@ pub(super) fn retype_column(
             }
         })
     };
-    let changed = tx.retype_column(relation.number, name, to.stored(), &mut compute);
+    // Rows keep what they violate in other columns.
+    let is_valid = relation.notes.not_valid.is_empty();
+    let changed = validity::adding(tx, relation.number, is_valid, |tx| {
+        Ok(tx.retype_column(relation.number, name, to.stored(), &mut compute))
+    })?;
     if let Some(error) = failed {
         return Err(error);
     }
@@ -108,6 +114,7 @@ pub(super) fn retype_column(
     of.kind = to.kind.oid();
     of.modifier = to.modifier;
     of.collation = to.collation.noted();
+    of.dimensions = dimensions;
     of.default = default;
     put_notes(tx, relation.number, &notes)?;
     put(tx, relation, (column.number, new), taken)?;
@@ -403,8 +410,11 @@ fn put(
         for pair in types {
             super::reference::check_types(&child, &parent, pair, Some(&key.name))?;
         }
-        let added = tx.add_reference(number, key.clone());
-        added.map_err(|error| of_new_reference(error.into(), (&child, &parent), &key))?;
+        let is_valid = !child.notes.not_valid.contains(&key.name);
+        validity::adding(tx, number, is_valid, |tx| {
+            let added = tx.add_reference(number, key.clone());
+            added.map_err(|error| of_new_reference(error.into(), (&child, &parent), &key))
+        })?;
     }
     Ok(())
 }

@@ -7,14 +7,14 @@ use super::constraint::{check_violated, contains_nulls, name_of_check};
 use super::create::constraint_of;
 use super::reference::reference_of;
 use crate::define_target::DefineTarget;
-use crate::error::SqlError;
-use crate::names::name_of;
+use crate::error::{SqlError, mixed_nulls};
+use crate::names::{full_match_of, name_of, reference_of_full_match};
 use crate::relation::Relation;
 use crate::rows::InputRow;
 use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::violations::of_new_reference;
-use sardonyx::schema::{ForeignKey, Value, ValueRef};
+use sardonyx::schema::{ForeignKey, IndexDefinition, Value, ValueRef};
 use sardonyx_rows::condition::Check;
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Statement};
 
@@ -46,6 +46,17 @@ impl PartialEq for Condition {
 }
 
 impl Condition {
+    /// A condition of a table, with its text as stored in the schema.
+    fn of(relation: &Relation, name: &str, text: &str) -> Result<Condition, SqlError> {
+        let check = Check::parse(text, &relation.schema);
+        Ok(Condition {
+            name: name.to_string(),
+            text: text.to_string(),
+            check: check.map_err(sardonyx_rows::TableError::from)?,
+            columns: relation.schema.columns.len(),
+        })
+    }
+
     /// True if the row meets the condition. `None` if it cannot be tested on the row.
     fn allows(&self, row: &dyn InputRow) -> Result<Option<bool>, SqlError> {
         let mut values = vec![ValueRef::Null; self.columns];
@@ -76,20 +87,17 @@ pub(super) fn rule_to_meet(
     };
     let relation = Relation::named(tx.view(), &path.find(tx.view(), &alter.name)?)?;
     let rule = match &alter.operations[..] {
-        [AlterTableOperation::AddConstraint { constraint, .. }] => {
+        [
+            AlterTableOperation::AddConstraint {
+                constraint,
+                not_valid: false,
+            },
+        ] => {
             match constraint_of(constraint)? {
                 Constraint::Check { name, condition } => {
                     let name = name_of_check(&relation, name.as_ref(), &condition);
                     let text = check_of(&relation, &condition, path.zone())?;
-                    let check = Check::parse(&text, &relation.schema);
-                    let check = check.map_err(sardonyx_rows::TableError::from)?;
-                    let columns = relation.schema.columns.len();
-                    Some(Rule::Check(Condition {
-                        name,
-                        text,
-                        check,
-                        columns,
-                    }))
+                    Some(Rule::Check(Condition::of(&relation, &name, &text)?))
                 }
                 constraint @ Constraint::Foreign { .. } => {
                     let reference = reference_of(tx, &relation.name, &constraint, path)?;
@@ -117,9 +125,57 @@ pub(super) fn rule_to_meet(
             let column = relation.column(&name_of(column_name))?;
             (!column.not_null).then(|| Rule::NotNull(vec![column.number]))
         }
+        [AlterTableOperation::ValidateConstraint { name }] => {
+            let name = name_of(name);
+            let is_it = relation.notes.not_valid.contains(&name);
+            let mut rules = match is_it {
+                true => rules_of(tx.view(), &relation, &name)?,
+                false => Vec::new(),
+            };
+            // Mixed references have two.
+            rules.pop().filter(|_| rules.is_empty())
+        }
         _ => None,
     };
     Ok(rule.map(|rule| (relation.number, rule)))
+}
+
+/// The rules of an existing reference or condition of a table.
+///
+/// # Errors
+/// Read errors.
+pub(super) fn rules_of(
+    source: &dyn Source,
+    relation: &Relation,
+    name: &str,
+) -> Result<Vec<Rule>, SqlError> {
+    let schema = &relation.schema;
+    let mut rules = Vec::new();
+    let mut references = schema.foreign_keys.iter();
+    let reference = references.find(|key| key.name == name);
+    if let Some(key) = reference {
+        let parent = Relation::numbered(source, key.table)?;
+        let has_columns = |index: &IndexDefinition| {
+            let columns = index.key.iter().map(|part| &part.column);
+            columns.eq(&key.referenced)
+        };
+        let mut indexes = parent.schema.indexes.iter();
+        let index = match has_columns(&parent.schema.primary) {
+            true => None,
+            false => indexes.find(|index| index.unique && has_columns(index)),
+        };
+        let index = index.map(|index| index.name.clone());
+        rules.push(Rule::Refers(key.clone(), index));
+    }
+    let condition = match reference {
+        Some(_) => full_match_of(name),
+        None => name.to_string(),
+    };
+    let mut conditions = schema.checks.iter();
+    if let Some((name, text)) = conditions.find(|(there, _)| *there == condition) {
+        rules.push(Rule::Check(Condition::of(relation, name, text)?));
+    }
+    Ok(rules)
 }
 
 impl Rule {
@@ -178,7 +234,10 @@ impl Rule {
             }
             Rule::Check(condition) => {
                 let is_false = condition.allows(row)? == Some(false);
-                is_false.then(|| check_violated(&relation, &condition.name))
+                is_false.then(|| match reference_of_full_match(&condition.name) {
+                    Some(reference) => mixed_nulls(&relation.name, reference),
+                    None => check_violated(&relation, &condition.name),
+                })
             }
             Rule::Refers(key, _) => {
                 let parent = Relation::numbered(source, key.table)?;

@@ -174,15 +174,7 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
             error.of_violation(Violation::Domain { domain, check })
         }
         RowError::Check { table, name, .. } if is_full_match(name) => {
-            let key = reference_of_full_match(name).unwrap_or_default();
-            let message = format!(
-                "insert or update on table \"{}\" violates foreign key constraint \"{key}\"",
-                local(table)
-            );
-            SqlError::new(code::FOREIGN_KEY, message)
-                .of_table(table)
-                .of_constraint(key)
-                .detail("MATCH FULL does not allow mixing of null and nonnull key values.")
+            mixed_nulls(table, reference_of_full_match(name).unwrap_or_default())
         }
         RowError::Declared {
             table,
@@ -194,7 +186,9 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
             let (code, message) = match limit {
                 Limit::Digits(..) => (code::OUT_OF_RANGE, "numeric field overflow".to_string()),
                 Limit::Fraction(_) => (code::DATETIME_OVERFLOW, message.to_string()),
-                Limit::Network(_) | Limit::Range(_) => (code::INVALID_TEXT, message.to_string()),
+                Limit::Network(_) | Limit::Range(_) | Limit::Zoned(_) => {
+                    (code::INVALID_TEXT, message.to_string())
+                }
                 _ => (
                     code::STRING_TOO_LONG,
                     format!("value too long for type {declared}"),
@@ -217,4 +211,17 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
         }
         _ => return None,
     })
+}
+
+/// The error of a row with some null columns of a reference with `MATCH FULL`.
+#[cold]
+pub(crate) fn mixed_nulls(table: &str, reference: &str) -> SqlError {
+    let message = format!(
+        "insert or update on table \"{}\" violates foreign key constraint \"{reference}\"",
+        local(table)
+    );
+    SqlError::new(code::FOREIGN_KEY, message)
+        .of_table(table)
+        .of_constraint(reference)
+        .detail("MATCH FULL does not allow mixing of null and nonnull key values.")
 }

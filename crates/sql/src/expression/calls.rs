@@ -208,10 +208,30 @@ impl Compiler<'_> {
                 self.call(&name, vec![text, form])?
             }
             "pg_collation_for" if let [value] = trees.as_slice() => self.collation_for(value)?,
+            "current_time" | "current_timestamp" | "localtime" | "localtimestamp"
+                if let [Tree::Value(digits)] = trees.as_slice() =>
+            {
+                self.rounded_present(&name, &digits.value)?
+            }
             "coalesce" => self.without_rows(|compiler| compiler.call_with(&name, &trees))?,
             _ => self.call_with(&name, &trees)?,
         };
         self.placed_rows(called, &name)
+    }
+
+    /// `CURRENT_TIME(p)` and its kin: the beginning of the transaction, rounded to digits of a second's fraction.
+    fn rounded_present(&mut self, name: &str, digits: &ast::Value) -> Result<Typed, SqlError> {
+        let digits = match digits {
+            ast::Value::Number(digits, _) => digits.parse::<i32>().ok(),
+            _ => None,
+        };
+        let digits = digits.ok_or_else(|| {
+            SqlError::syntax(format!("{name} takes the digits of a second's fraction"))
+        })?;
+        let now = self.call(name, Vec::new())?;
+        let spec = TypeSpec::new(now.kind(), digits.min(6));
+        let expr = self.coerce(now, spec, Coercion::Explicit)?;
+        Ok(Typed { expr, spec })
     }
 
     pub(super) fn call_with(&mut self, name: &str, trees: &[&Tree]) -> Result<Typed, SqlError> {

@@ -13,7 +13,7 @@ use super::{Case, Expr, Function, Parameters, Typed};
 use crate::error::{SqlError, code};
 use crate::parse::parse_expression;
 use crate::path::written;
-use crate::text::datetime::asks_clock;
+use crate::text::datetime::{asks_clock, lacks_clock};
 use crate::text::{decode_text, decode_text_in};
 use crate::types::{FREE_SCALE, NamedCollation, SqlType, TypeSpec};
 use crate::user_types::DomainDefinition;
@@ -141,10 +141,18 @@ impl Compiler<'_> {
                     }
                     let is_moment = matches!(
                         to.kind,
-                        SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz
+                        SqlType::Date
+                            | SqlType::Time
+                            | SqlType::Timetz
+                            | SqlType::Timestamp
+                            | SqlType::Timestamptz
                     );
+                    let zone = self.parameters.zone();
                     // The clock is read when the expression runs.
-                    if is_moment && self.nested.is_some() && asks_clock(&text) {
+                    if is_moment
+                        && self.nested.is_some()
+                        && (asks_clock(&text) || lacks_clock(to.kind, &text, zone))
+                    {
                         let text = Expr::Literal(Value::Text(text));
                         let parts = vec![text, super::functions::element_number(to.kind)];
                         let call = Expr::Call(Function(&PRESENT), parts);
@@ -154,7 +162,7 @@ impl Compiler<'_> {
                         // The blanks are kept without a length.
                         SqlType::Char => Value::Text(text.clone()),
                         SqlType::Interval => Interval::read_as(&text, to.modifier)?.value(),
-                        _ => decode_text_in(to.kind, &text, self.parameters.zone())?,
+                        _ => decode_text_in(to.kind, &text, zone)?,
                     };
                     if let Some(moments) = self.parameters.moments() {
                         moments.note(to.kind, &text, &value);

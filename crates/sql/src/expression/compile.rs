@@ -530,7 +530,8 @@ impl<'a> Compiler<'a> {
             (
                 None,
                 "current_date" | "current_timestamp" | "current_user" | "session_user" | "user"
-                | "localtimestamp" | "current_role" | "current_catalog" | "current_schema",
+                | "localtimestamp" | "localtime" | "current_time" | "current_role"
+                | "current_catalog" | "current_schema",
             ) => self.call(name, Vec::new()),
             _ => Err(error),
         }

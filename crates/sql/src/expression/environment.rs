@@ -62,9 +62,10 @@ impl StatementContext {
             .ok_or_else(|| SqlError::unsupported("sequences and channels are not supported here"))
     }
 
-    /// The session's time zone; UTC if there is none.
+    /// The session's time zone, with the clock of the transaction; UTC if there is none.
     pub fn zone(&self) -> Option<SessionZone> {
-        self.settings.borrow().zone().cloned()
+        let zone = self.settings.borrow().zone().cloned();
+        zone.map(|zone| zone.at(self.transaction_started))
     }
 
     /// The number of the session, or of the process without one.

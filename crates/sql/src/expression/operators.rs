@@ -349,6 +349,12 @@ impl Compiler<'_> {
             (Unknown, Unknown) => {
                 return Err(not_unique(operator));
             }
+            // Days and intervals are added to it.
+            (Unknown, SqlType::Timetz) | (SqlType::Timetz, Unknown)
+                if operation == Arithmetic::Add =>
+            {
+                return Err(ambiguous(operator, left.kind(), right.kind()));
+            }
             // Days are added to numbers, intervals and times.
             (Unknown, Date) | (Date, Unknown)
                 if operation != Arithmetic::Subtract && self.refuses_ambiguity() =>

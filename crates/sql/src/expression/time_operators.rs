@@ -15,6 +15,7 @@ fn prefix(kind: SqlType) -> Option<&'static str> {
     match kind {
         SqlType::Date => Some("date"),
         SqlType::Time => Some("time"),
+        SqlType::Timetz => Some("timetz"),
         SqlType::Timestamp => Some("timestamp"),
         SqlType::Timestamptz => Some("timestamptz"),
         _ => None,
@@ -39,7 +40,7 @@ impl Compiler<'_> {
         right: &Typed,
     ) -> Option<Result<Typed, SqlError>> {
         use Arithmetic::{Add, Divide, Multiply, Subtract};
-        use SqlType::{Date, Interval, Time, Timestamp, Timestamptz, Unknown};
+        use SqlType::{Date, Interval, Time, Timestamp, Timestamptz, Timetz, Unknown};
         let is_number = |kind: SqlType| kind.is_number() || kind == Unknown;
         let is_moment = |kind| matches!(kind, Timestamp | Timestamptz);
         let (a, b) = (left.kind(), right.kind());
@@ -65,6 +66,12 @@ impl Compiler<'_> {
             (Time, Subtract, Time | Unknown) | (Unknown, Subtract, Time) => {
                 ("time_mi_time".to_string(), false)
             }
+            // A time is cast to an interval.
+            (Timetz, Subtract, Time | Unknown) => ("timetz_mi_interval".to_string(), false),
+            (Timetz, Add, Time) => ("timetz_pl_interval".to_string(), false),
+            (Time, Add, Timetz) => ("timetz_pl_interval".to_string(), true),
+            (Date, Add, Timetz) => ("datetimetz_pl".to_string(), false),
+            (Timetz, Add, Date) => ("datetimetz_pl".to_string(), true),
             (Date, Add, Time) => ("datetime_pl".to_string(), false),
             (Time, Add, Date) => ("datetime_pl".to_string(), true),
             (a, Subtract, b) if is_moment(a) || is_moment(b) => {

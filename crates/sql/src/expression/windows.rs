@@ -406,6 +406,7 @@ fn distance_of(kind: SqlType) -> Result<SqlType, SqlError> {
         SqlType::Float4 | SqlType::Float8 => SqlType::Float8,
         SqlType::Date
         | SqlType::Time
+        | SqlType::Timetz
         | SqlType::Timestamp
         | SqlType::Timestamptz
         | SqlType::Interval => SqlType::Interval,

@@ -11,6 +11,7 @@ use crate::parse::Excluded;
 use crate::types::SqlType;
 use crate::values::arithmetic::{Arithmetic, calculate, float_of, shift, shift_in};
 use crate::values::intervals::Interval;
+use crate::values::zoned_times;
 use sardonyx::schema::{NonFinite, Value, ValueRef};
 use sardonyx_rows::condition::compare;
 use std::ops::Range;
@@ -317,6 +318,9 @@ fn limit_of(
         if let (Value::Time(time), Ok(by)) = (value, &moved) {
             // A time does not begin again at midnight.
             return Ok(Limit::At(Value::Time(time.saturating_add(by.micros))));
+        }
+        if let (Some(time), Ok(by)) = (zoned_times::time(value.as_ref()), &moved) {
+            return Ok(Limit::At(zoned_times::beyond_midnight(time, by.micros)));
         }
         let moved = moved.and_then(|by| match kind {
             SqlType::Timestamptz => shift_in(value.as_ref(), &by, with.context.zone()),

@@ -295,11 +295,35 @@ impl<'p, 'e> Inserting<'p, 'e> {
             return match insert_whole(tx, self.plan.number, &row) {
                 Ok(()) => self.inserted(&row),
                 Err(error) if conflict.takes(&error) => Ok(()),
+                // The index that decides goes before others, in which the row may collide, too.
+                Err(error)
+                    if error.code == code::UNIQUE && self.is_decided(&*tx, conflict, &row)? =>
+                {
+                    Ok(())
+                }
                 Err(error) => Err(self.failed(error, &row)),
             };
         }
         insert_whole(tx, self.plan.number, &row).map_err(|error| self.failed(error, &row))?;
         self.inserted(&row)
+    }
+
+    /// True if a row collides in an index that decides conflicts.
+    #[cold]
+    fn is_decided(
+        &self,
+        source: &dyn Source,
+        conflict: &Conflict,
+        row: &[Value],
+    ) -> Result<bool, SqlError> {
+        let mut row = row.to_vec();
+        ColumnValue::fill(&self.plan.generated, &mut row, self.with)?;
+        for target in &conflict.arbiters {
+            if found(source, self.plan, target, &row)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The error of a row that is not stored, with the row if PostgreSQL shows it.

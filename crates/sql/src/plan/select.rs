@@ -43,7 +43,7 @@ pub(crate) fn draft_select(
     let (mut grouping, key_sets) = group_keys(planning, select, &scope)?;
     let mut windows = Windows::default();
     let mut sets = RowCalls::default();
-    let (items, having, sort) = match &mut grouping {
+    let (items, having, mut sort) = match &mut grouping {
         Some(grouping) => {
             let calls = (&mut windows, &mut sets);
             grouped(planning, select, tail, &scope, grouping, calls)?
@@ -98,7 +98,19 @@ pub(crate) fn draft_select(
         (Some(Distinct::On(trees)), None) => {
             let compiler = planning.compiler(&scope).windowed(&mut windows);
             let mut compiler = compiler.giving_rows(&mut sets);
-            super::tail::distinct_on(&mut compiler, &items, trees, &sort)?
+            let expressions = super::tail::distinct_on(&mut compiler, &items, trees, &sort)?;
+            // As PostgreSQL, which sorts the rows to find those that are equal.
+            for expression in &expressions {
+                let is_it = |key: &SortKey| key.expression == *expression;
+                if !expression.is_constant() && !sort.iter().any(is_it) {
+                    sort.push(SortKey {
+                        expression: expression.clone(),
+                        descending: false,
+                        nulls_first: false,
+                    });
+                }
+            }
+            expressions
         }
         _ => Vec::new(),
     };

@@ -5,7 +5,7 @@
 
 use crate::on_commit::OnCommit;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The properties of a table that the engine's schema does not have.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub(crate) struct TableNotes {
     /// Notes of foreign keys by name, for properties that the engine's schema does not have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub references: BTreeMap<String, ReferenceNotes>,
+    /// The references and conditions that rows of earlier times need not meet: `NOT VALID`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub not_valid: BTreeSet<String>,
     /// `COMMENT ON TABLE`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
@@ -121,7 +124,14 @@ pub(crate) struct ColumnNotes {
     /// Its place among the columns, if that is not its number: a column that gets another type gets another number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<usize>,
+    /// The dimensions of an array that its type declares: `integer[][]` has two.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dimensions: u8,
     /// Its declared collation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collation: Option<String>,
+}
+
+fn is_zero(number: &u8) -> bool {
+    *number == 0
 }

@@ -195,7 +195,9 @@ impl Session {
     /// # Errors
     /// As [`decode_text`](crate::decode_text).
     pub fn decode_text(&self, kind: SqlType, text: &str) -> Result<Value, SqlError> {
-        decode_text_in(kind, text, self.state.settings.zone())
+        let zone = self.state.settings.zone().cloned();
+        let zone = zone.map(|zone| zone.at(crate::running::now()));
+        decode_text_in(kind, text, zone.as_ref())
     }
 
     /// Shared by all sessions.

@@ -15,10 +15,12 @@ use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use crate::values::arithmetic::{DAY, is_date};
 use crate::values::infinity::finite;
-use crate::values::zones::{DateOrder, SessionZone};
+use crate::values::zones::{DateOrder, SessionZone, Zone};
 use parts::{Decoded, Parts};
 use sardonyx::schema::Value;
 use sardonyx_rows::value_text::days_of;
+use sardonyx_rows::zoned_times::ZonedTime;
+use time_only::Clock;
 
 /// Microseconds of a second.
 const SECOND: i64 = 1_000_000;
@@ -101,6 +103,12 @@ pub(crate) fn asks_clock(text: &str) -> bool {
     })
 }
 
+/// True if a text of a time with a zone has no distance from UTC, and needs a clock for that of the session or of a place.
+pub(crate) fn lacks_clock(kind: SqlType, text: &str, zone: Option<&SessionZone>) -> bool {
+    kind == SqlType::Timetz
+        && read(kind, text, zone).is_err_and(|error| error.code == code::FEATURE_NOT_SUPPORTED)
+}
+
 /// Reads a date, a time of the day or a timestamp, in the given zone if the text has none.
 ///
 /// # Errors
@@ -113,6 +121,36 @@ pub(super) fn read(
     zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
     read_at(kind, text, zone, None)
+}
+
+/// A time of the day, with its zone if the type has one.
+fn clock_time(
+    kind: SqlType,
+    text: &str,
+    zone: Option<&Zone>,
+    now: Option<i64>,
+) -> Result<Value, Bad> {
+    let is_now = text.trim().eq_ignore_ascii_case("now");
+    let (micros, west) = match now.filter(|_| is_now) {
+        Some(now) => {
+            let local = zone.map_or(Some(now), |zone| zone.local(now));
+            let local = local.ok_or(Bad::Field)?;
+            (local.rem_euclid(DAY), ((now - local) / SECOND) as i32)
+        }
+        None => {
+            let clock = Clock {
+                zone,
+                now,
+                has_zone: kind == SqlType::Timetz,
+            };
+            time_only::decode(text, &clock)?
+        }
+    };
+    let time = ZonedTime::new(micros, west).ok_or(Bad::Field)?;
+    Ok(match kind {
+        SqlType::Timetz => Value::Bytes(time.encode()),
+        _ => Value::Time(time.micros()),
+    })
 }
 
 /// The same with a clock's present, in microseconds since 1970.
@@ -128,13 +166,9 @@ pub(crate) fn read_at(
     let zone = session.map(SessionZone::zone);
     let order = session.map_or(DateOrder::default(), SessionZone::order);
     let bad = |bad: Bad| bad.of(kind, text);
-    if kind == SqlType::Time {
-        if let Some(now) = now.filter(|_| text.trim().eq_ignore_ascii_case("now")) {
-            let local = zone.map_or(Some(now), |zone| zone.local(now));
-            let local = local.ok_or_else(|| bad(Bad::Field))?;
-            return Ok(Value::Time(local.rem_euclid(DAY)));
-        }
-        return time_only::decode(text).map(Value::Time).map_err(bad);
+    if matches!(kind, SqlType::Time | SqlType::Timetz) {
+        let now = now.or(session.and_then(SessionZone::now));
+        return clock_time(kind, text, zone, now).map_err(bad);
     }
     let (parts, place) = match decode::decode(text, zone, now, order).map_err(bad)? {
         Decoded::Epoch => (Parts::epoch(), None),

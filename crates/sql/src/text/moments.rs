@@ -3,7 +3,9 @@
 //! The engine counts years astronomically, with a sign where a year has not four digits: 1 BC is `0000`, 2 BC is
 //! `-0001`. PostgreSQL has no sign and no year 0, and writes `BC` behind the text.
 
+use crate::values::zones::distance;
 use sardonyx::schema::ValueRef;
+use sardonyx_rows::zoned_times::ZonedTime;
 use std::fmt::Write;
 
 /// Appends a date in PostgreSQL's format.
@@ -19,6 +21,14 @@ pub(super) fn push_time(time: ValueRef<'_>, out: &mut String) {
     let start = out.len();
     let _ = write!(out, "{time}");
     drop_zeros(start, out);
+}
+
+/// Appends a time of day with its zone in PostgreSQL's format, from its bytes.
+pub(super) fn push_zoned_time(bytes: &[u8], out: &mut String) {
+    if let Some(time) = ZonedTime::decode(bytes) {
+        push_time(ValueRef::Time(time.micros()), out);
+        out.push_str(&distance(-i64::from(time.west())));
+    }
 }
 
 /// Appends a timestamp in PostgreSQL's format, with a zone in front of the era.

@@ -33,7 +33,7 @@ pub(crate) struct Numbers {
 }
 
 /// Types, the beginning of the names of their functions, and the numbers of those that read and write texts and bytes.
-const OWN: [(SqlType, &str, [u32; 4]); 39] = [
+const OWN: [(SqlType, &str, [u32; 4]); 40] = [
     (SqlType::Bool, "bool", [1242, 1243, 2436, 2437]),
     (SqlType::Bytea, "bytea", [1244, 31, 2412, 2413]),
     (SqlType::OneChar, "char", [1245, 33, 2434, 2435]),
@@ -77,6 +77,7 @@ const OWN: [(SqlType, &str, [u32; 4]); 39] = [
     (SqlType::Regrole, "regrole", [4098, 4092, 4094, 4095]),
     (SqlType::Regtype, "regtype", [2220, 2221, 2454, 2455]),
     (SqlType::Void, "void_", [2298, 2299, 3120, 3121]),
+    (SqlType::Timetz, "timetz_", [1350, 1351, 2472, 2473]),
     (SqlType::Interval, "interval_", [1160, 1161, 2478, 2479]),
     (SqlType::Uuid, "uuid_", [2952, 2953, 2961, 2962]),
     (SqlType::Inet, "inet_", [910, 911, 2496, 2497]),
@@ -97,11 +98,12 @@ const ENUMS: [u32; 4] = [3506, 3507, 3532, 3533];
 const ANY_ENUM: u32 = 3500;
 
 /// Types with a length or digits, and the first of the two functions that read and write these.
-const WITH_MODIFIERS: [(SqlType, &str, u32); 7] = [
+const WITH_MODIFIERS: [(SqlType, &str, u32); 8] = [
     (SqlType::Timestamp, "timestamp", 2905),
     (SqlType::Timestamptz, "timestamptz", 2907),
     (SqlType::Interval, "interval", 2903),
     (SqlType::Time, "time", 2909),
+    (SqlType::Timetz, "timetz", 2911),
     (SqlType::Char, "bpchar", 2913),
     (SqlType::Varchar, "varchar", 2915),
     (SqlType::Numeric, "numeric", 2917),
@@ -169,7 +171,7 @@ pub(crate) fn all() -> Vec<TypeFunction> {
     };
     let arrays = (ANY_ARRAY, "array_", ARRAYS, [true; 4]);
     let own = OWN.iter().map(|(kind, prefix, numbers)| {
-        let is_time = matches!(kind, SqlType::Time | SqlType::Interval);
+        let is_time = matches!(kind, SqlType::Time | SqlType::Timetz | SqlType::Interval);
         let is_date = is_time || kind.category() == 'D' || kind.is_object();
         // The encoding of texts is a setting.
         let is_text = kind.is_text() && !matches!(kind, SqlType::OneChar | SqlType::Unknown);
@@ -247,7 +249,7 @@ pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
     // A range is aligned as its bounds are.
     let align = match single.bound().unwrap_or(single).size() {
         _ if matches!(kind, SqlType::Name | SqlType::Uuid | SqlType::Unknown) => "c",
-        8 | 16 => "d",
+        8 | 12 | 16 => "d",
         2 if element.is_none() => "s",
         1 if element.is_none() => "c",
         _ => "i",

@@ -3,7 +3,7 @@
 use super::SqlType;
 
 /// Types, their numbers, their names in SQL, and the bytes of a value: -1 for any length.
-pub(super) const ALL: [(SqlType, u32, &str, i16); 79] = [
+pub(super) const ALL: [(SqlType, u32, &str, i16); 81] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -22,6 +22,7 @@ pub(super) const ALL: [(SqlType, u32, &str, i16); 79] = [
     (SqlType::Time, 1083, "time without time zone", 8),
     (SqlType::Timestamp, 1114, "timestamp without time zone", 8),
     (SqlType::Timestamptz, 1184, "timestamp with time zone", 8),
+    (SqlType::Timetz, 1266, "time with time zone", 12),
     (SqlType::Interval, 1186, "interval", 16),
     (SqlType::Numeric, 1700, "numeric", -1),
     (SqlType::Regclass, 2205, "regclass", 4),
@@ -71,6 +72,7 @@ pub(super) const ALL: [(SqlType, u32, &str, i16); 79] = [
         "timestamp with time zone[]",
         -1,
     ),
+    (SqlType::TimetzArray, 1270, "time with time zone[]", -1),
     (SqlType::IntervalArray, 1187, "interval[]", -1),
     (SqlType::UuidArray, 2951, "uuid[]", -1),
     (SqlType::InetArray, 1041, "inet[]", -1),
@@ -120,6 +122,7 @@ pub(super) const ARRAYS: &[(SqlType, &str, SqlType)] = &[
         "_timestamptz",
         SqlType::TimestamptzArray,
     ),
+    (SqlType::Timetz, "_timetz", SqlType::TimetzArray),
     (SqlType::Json, "_json", SqlType::JsonArray),
     (SqlType::Jsonb, "_jsonb", SqlType::JsonbArray),
     (SqlType::Jsonpath, "_jsonpath", SqlType::JsonpathArray),

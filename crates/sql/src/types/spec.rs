@@ -57,11 +57,11 @@ impl TypeSpec {
         })
     }
 
-    /// The digits of a second's fraction in `time(n)`, `timestamp(n)` and `timestamptz(n)`.
+    /// The digits of a second's fraction in `time(n)`, `timetz(n)`, `timestamp(n)` and `timestamptz(n)`.
     pub fn fraction_digits(self) -> Option<u32> {
         let has = matches!(
             self.kind,
-            SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz
+            SqlType::Time | SqlType::Timetz | SqlType::Timestamp | SqlType::Timestamptz
         );
         has.then(|| u32::try_from(self.modifier).ok()).flatten()
     }
@@ -116,7 +116,7 @@ impl TypeSpec {
                     .precision_and_scale()
                     .map_or(FREE_SCALE, |(_, scale)| scale),
             },
-            SqlType::Bytea | SqlType::Inet | SqlType::Cidr => Type::Bytes,
+            SqlType::Bytea | SqlType::Inet | SqlType::Cidr | SqlType::Timetz => Type::Bytes,
             kind if kind.is_range() => Type::Bytes,
             SqlType::Date => Type::Date,
             SqlType::Time => Type::Time,

@@ -101,6 +101,9 @@ impl TypeSpec {
             DataType::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
                 moment(SqlType::Time, *digits)
             }
+            DataType::Time(digits, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => {
+                moment(SqlType::Timetz, *digits)
+            }
             DataType::Timestamp(digits, zone) => {
                 let kind = match zone {
                     TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => SqlType::Timestamptz,
@@ -157,6 +160,18 @@ impl TypeSpec {
     }
 }
 
+/// The dimensions of an array that a type declares; 0 of another type.
+pub(crate) fn dimensions_of(data_type: &DataType) -> u8 {
+    let (mut count, mut rest) = (0_u8, data_type);
+    while let DataType::Array(
+        ArrayElemTypeDef::SquareBracket(element, _) | ArrayElemTypeDef::Qualified(element, _),
+    ) = rest
+    {
+        (count, rest) = (count.saturating_add(1), element);
+    }
+    count
+}
+
 fn invalid(message: String) -> SqlError {
     SqlError::new(code::INVALID_PARAMETER_VALUE, message)
 }
@@ -209,7 +224,7 @@ fn named(
         "name" => TypeSpec::plain(SqlType::Name),
         "char" => TypeSpec::plain(SqlType::OneChar),
         _ => {
-            let timed = ["time", "timestamp", "timestamptz"].contains(&text.as_str());
+            let timed = ["time", "timetz", "timestamp", "timestamptz"].contains(&text.as_str());
             let mut kinds = SqlType::all();
             let found = kinds.find(|kind| kind.internal_name() == text || kind.name() == text);
             match found {

@@ -8,6 +8,7 @@ use super::intervals::Interval;
 use super::json_tree::Json;
 use super::networks;
 use super::non_finite::no_integer;
+use super::zoned_times;
 use super::zones::SessionZone;
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, decode_text_in, encode_text_in, invalid, text_of};
@@ -28,7 +29,7 @@ pub(crate) enum Coercion {
 
 /// True if one type can be cast to another.
 pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
-    use SqlType::{Bool, Date, Int2, Int4, Int8, Time, Timestamp, Timestamptz};
+    use SqlType::{Bool, Date, Int2, Int4, Int8, Time, Timestamp, Timestamptz, Timetz};
     if from == to || from == SqlType::Unknown {
         return true;
     }
@@ -67,12 +68,12 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         (SqlType::Hstore, SqlType::Json | SqlType::Jsonb)
         | (SqlType::TextArray, SqlType::Hstore) => how == Coercion::Explicit,
         (SqlType::Jsonb, to) if to == Bool || to.is_number() => how == Coercion::Explicit,
-        (Time, SqlType::Interval) | (SqlType::Cidr, SqlType::Inet) => true,
+        (Time, SqlType::Interval | Timetz) | (SqlType::Cidr, SqlType::Inet) => true,
         (SqlType::Inet, SqlType::Cidr) => how >= Coercion::Assignment,
         (SqlType::Interval, Time) => how >= Coercion::Assignment,
-        (Timestamptz, Timestamp) | (Timestamp | Timestamptz, Date | Time) => {
-            how >= Coercion::Assignment
-        }
+        (Timestamptz, Timestamp | Timetz)
+        | (Timestamp | Timestamptz, Date | Time)
+        | (Timetz, Time) => how >= Coercion::Assignment,
         (Bool, Int4) | (Int4, Bool) => how == Coercion::Explicit,
         (_, to) if to.is_text() => how >= Coercion::Assignment,
         (from, _) if from.is_text() => how == Coercion::Explicit,
@@ -163,7 +164,7 @@ pub(crate) fn cast(
             (SqlType::Timestamp | SqlType::Timestamptz, _) => infinite_moment(value),
             (SqlType::Date, _) => value.to_value(),
             // It has no time of the day.
-            (SqlType::Time, _) => Value::Null,
+            (SqlType::Time | SqlType::Timetz, _) => Value::Null,
             _ => return Err(wrong()),
         });
     }
@@ -196,6 +197,20 @@ pub(crate) fn cast(
             ValueRef::Time(time) => Ok(with_fraction(Value::Time(time), to)),
             ValueRef::Timestamp(micros) => {
                 Ok(with_fraction(Value::Time(micros.rem_euclid(DAY)), to))
+            }
+            value if from == SqlType::Timetz => {
+                let time = zoned_times::time(value).ok_or_else(wrong)?;
+                Ok(with_fraction(Value::Time(time.micros()), to))
+            }
+            _ => Err(wrong()),
+        },
+        SqlType::Timetz => match value {
+            ValueRef::Bytes(_) if from == SqlType::Timetz => {
+                Ok(with_fraction(value.to_value(), to))
+            }
+            ValueRef::Time(micros) => Ok(with_fraction(zoned_times::of_today(micros, None)?, to)),
+            ValueRef::Timestamp(moment) => {
+                Ok(with_fraction(zoned_times::at_moment(moment, None)?, to))
             }
             _ => Err(wrong()),
         },
@@ -238,6 +253,14 @@ pub(crate) fn cast(
 
 /// True if a cast from a type to another depends on the session's time zone.
 pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
+    // A time with a zone has its own, which it gets from the session's.
+    match (from.single(), to.single()) {
+        (_, SqlType::Timetz) => {
+            return !matches!(from.single(), SqlType::Timetz | SqlType::Unknown);
+        }
+        (SqlType::Timetz, _) => return false,
+        _ => {}
+    }
     let has_zone = |kind: SqlType| kind.single() == SqlType::Timestamptz;
     has_zone(from) != has_zone(to) && from != SqlType::Unknown
 }
@@ -258,7 +281,7 @@ pub(crate) fn cast_in(
     explicit: bool,
     zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
-    use SqlType::{Timestamp, Timestamptz, TimestamptzArray, TstzRange, TstzRangeArray};
+    use SqlType::{Timestamp, Timestamptz, TimestamptzArray, Timetz, TstzRange, TstzRangeArray};
     if let (ValueRef::Text(text), Some(_), true) = (value, zone, reads_dates(from, to.kind)) {
         if let (Some(of), Some(element)) = (from.element(), to.kind.element()) {
             let to = TypeSpec::new(element, to.modifier);
@@ -283,11 +306,22 @@ pub(crate) fn cast_in(
         }
         (
             from,
-            Timestamptz | TimestamptzArray | TstzRange | TstzRangeArray,
+            Timestamptz
+            | TimestamptzArray
+            | TstzRange
+            | TstzRangeArray
+            | Timetz
+            | SqlType::TimetzArray,
             ValueRef::Text(text),
         ) if from.is_text() => {
             let value = decode_text_in(to.kind, text, zone)?;
             cast(value.as_ref(), to.kind, to, explicit)
+        }
+        (_, Timetz, ValueRef::Time(micros)) => {
+            Ok(with_fraction(zoned_times::of_today(micros, zone)?, to))
+        }
+        (Timestamptz, Timetz, ValueRef::Timestamp(moment)) => {
+            Ok(with_fraction(zoned_times::at_moment(moment, zone)?, to))
         }
         (Timestamptz, _, ValueRef::Timestamp(moment)) => {
             let local = known.zone().local(moment).ok_or_else(beyond)?;
@@ -332,6 +366,9 @@ fn not_of_json(json: &Json, to: SqlType) -> SqlError {
 fn with_fraction(value: Value, to: TypeSpec) -> Value {
     if is_infinite(value.as_ref()) {
         return value;
+    }
+    if to.kind == SqlType::Timetz {
+        return zoned_times::rounded(value, to);
     }
     match to.limit().fit(value.as_ref()) {
         Some(fits) => fits.to_value(),
@@ -486,9 +523,10 @@ pub(crate) fn stored(value: Value, kind: TypeSpec) -> Result<Value, SqlError> {
             text.truncate(text.trim_end_matches(' ').len());
             Ok(Value::Text(text))
         }
-        (Value::Text(text), SqlType::Bytea | SqlType::Uuid | SqlType::Inet | SqlType::Cidr) => {
-            Err(invalid(kind.kind, &text))
-        }
+        (
+            Value::Text(text),
+            SqlType::Bytea | SqlType::Uuid | SqlType::Inet | SqlType::Cidr | SqlType::Timetz,
+        ) => Err(invalid(kind.kind, &text)),
         (Value::Text(text), of) if of.is_range() => Err(invalid(of, &text)),
         (value, _) => Ok(value),
     }

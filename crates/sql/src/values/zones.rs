@@ -41,9 +41,14 @@ impl DateOrder {
     }
 }
 
-/// The time zone of a session and the order of its dates, if it is not UTC, or the month is not first.
+/// The time zone of a session and the order of its dates, if it is not UTC, or the month is not first. With a clock, a time of
+/// the day has the distance from UTC that it has today.
 #[derive(Clone, Debug)]
-pub struct SessionZone(Arc<Named>);
+pub struct SessionZone {
+    named: Arc<Named>,
+    /// The present, in microseconds since 1970, if a clock gives it.
+    now: Option<i64>,
+}
 
 #[derive(Debug)]
 struct Named {
@@ -54,7 +59,7 @@ struct Named {
 
 impl PartialEq for SessionZone {
     fn eq(&self, other: &SessionZone) -> bool {
-        self.0.name == other.0.name && self.0.order == other.0.order
+        self.named.name == other.named.name && self.named.order == other.named.order
     }
 }
 
@@ -81,11 +86,7 @@ impl SessionZone {
                 None => (text.to_string(), Zone::Fixed(posix(text)?)),
             },
         };
-        let zone = SessionZone(Arc::new(Named {
-            name: name.clone(),
-            zone,
-            order: DateOrder::default(),
-        }));
+        let zone = SessionZone::of(name.clone(), zone, DateOrder::default());
         Some((name, Some(zone)))
     }
 
@@ -102,11 +103,33 @@ impl SessionZone {
             Some(zone) => (zone.name().to_string(), zone.zone().clone()),
             None => (UTC.to_string(), Zone::Fixed(0)),
         };
-        Some(SessionZone(Arc::new(Named { name, zone, order })))
+        Some(SessionZone::of(name, zone, order))
+    }
+
+    fn of(name: String, zone: Zone, order: DateOrder) -> SessionZone {
+        let named = Arc::new(Named { name, zone, order });
+        SessionZone { named, now: None }
+    }
+
+    /// The same with a clock's present, in microseconds since 1970.
+    pub(crate) fn at(self, now: i64) -> SessionZone {
+        let now = Some(now);
+        SessionZone { now, ..self }
+    }
+
+    /// The present, if there is a clock.
+    pub(crate) fn now(&self) -> Option<i64> {
+        self.now
+    }
+
+    /// The distance from UTC that a time of the day, in microseconds, has today, in seconds to the west. `None` if that
+    /// changes and there is no clock.
+    pub(crate) fn west_today(&self, micros: i64) -> Option<i32> {
+        self.zone().west_today(self.now, micros)
     }
 
     pub(crate) fn order(&self) -> DateOrder {
-        self.0.order
+        self.named.order
     }
 
     /// The value of the parameter `TimeZone` for a distance from UTC, in microseconds to the east. `None` if it is too
@@ -117,11 +140,11 @@ impl SessionZone {
 
     /// Its rules.
     pub(crate) fn zone(&self) -> &Zone {
-        &self.0.zone
+        &self.named.zone
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.0.name
+        &self.named.name
     }
 }
 
@@ -260,6 +283,34 @@ impl Zone {
             }
         };
         moment.checked_add(east * SECOND)
+    }
+
+    /// Seconds east of UTC, if they have always been the same.
+    pub fn constant(&self) -> Option<i32> {
+        match self {
+            Zone::Fixed(east) => Some(*east),
+            Zone::Place(zone) => {
+                let changes = zone.following(Timestamp::MIN).next();
+                let east = || zone.to_offset(Timestamp::UNIX_EPOCH).seconds();
+                changes.is_none().then(east)
+            }
+            Zone::Ruled(..) | Zone::Abbreviation(..) => None,
+        }
+    }
+
+    /// Seconds west of UTC of a time of the day, in microseconds, on the day that a clock gives. `None` if they change and
+    /// there is no clock.
+    pub fn west_today(&self, now: Option<i64>, micros: i64) -> Option<i32> {
+        if let Some(east) = self.constant() {
+            return Some(-east);
+        }
+        let today = self.local(now?)?.div_euclid(DAY);
+        self.west_of(today.checked_mul(DAY)?.checked_add(micros)?)
+    }
+
+    /// Seconds west of UTC of a local time, in microseconds since 1970.
+    pub fn west_of(&self, local: i64) -> Option<i32> {
+        i32::try_from((self.moment(local)? - local) / SECOND).ok()
     }
 
     /// Seconds east of UTC at a moment.

@@ -1,7 +1,7 @@
 //! Constraints, indexes and sequences in the catalogue: `pg_constraint`, `pg_sequence`, and their definitions as SQL.
 
 use super::Contents::Rows;
-use super::indexes::{SeenIndex, index_oid, seen_indexes};
+use super::indexes::{SeenIndex, index_oid, index_referred, seen_indexes};
 use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, number_of_schema, oid, schema_numbers, text};
 use crate::error::SqlError;
@@ -85,6 +85,16 @@ pub(crate) struct Constraint {
     referenced_columns: Vec<usize>,
     /// The definition in SQL, without its name.
     pub definition: String,
+    /// False if rows of earlier times need not meet it.
+    pub is_valid: bool,
+}
+
+impl Constraint {
+    /// The definition, with `NOT VALID`.
+    pub fn whole_definition(&self) -> String {
+        let validity = if self.is_valid { "" } else { " NOT VALID" };
+        format!("{}{validity}", self.definition)
+    }
 }
 
 /// The number of a table's constraint.
@@ -128,6 +138,7 @@ pub(crate) fn constraints_of(
     let table = relation.number;
     let mut add = |mut constraint: Constraint| {
         constraint.oid = constraint_oid(table, found.len());
+        constraint.is_valid = !relation.notes.not_valid.contains(&constraint.name);
         found.push(constraint);
     };
     let plain = |name: &str, letter, definition: String| Constraint {
@@ -142,6 +153,7 @@ pub(crate) fn constraints_of(
         columns: Vec::new(),
         referenced_columns: Vec::new(),
         definition,
+        is_valid: true,
     };
     let when = |is_so: bool, text: &'static str| if is_so { text } else { "" };
     for index in seen_indexes(relation) {
@@ -192,16 +204,8 @@ pub(crate) fn constraints_of(
             when(notes.deferrable, " DEFERRABLE"),
             when(notes.deferred, " INITIALLY DEFERRED"),
         );
-        let mut indexes = seen_indexes(&other).into_iter();
-        let is_it = |index: &SeenIndex| {
-            let columns = index.columns.iter().map(|(column, _)| column);
-            index.unique
-                && index.immediate
-                && index.condition.is_none()
-                && columns.eq(key.referenced.iter())
-        };
         add(Constraint {
-            index: indexes.find(is_it).map_or(0, |index| index.oid),
+            index: index_referred(&other, key).map_or(0, |index| index.oid),
             referenced: key.table,
             deletes,
             notes,
@@ -241,7 +245,7 @@ fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, 
                 text(constraint.letter),
                 Value::Bool(constraint.notes.deferrable),
                 Value::Bool(constraint.notes.deferred),
-                Value::Bool(true),
+                Value::Bool(constraint.is_valid),
                 oid(table_oid(constraint.table)),
                 oid(0),
                 oid(constraint.index),
@@ -304,7 +308,7 @@ pub(crate) fn constraint_definition(source: &dyn Source, number: u32) -> Result<
         let constraints = constraints_of(source, &relation)?;
         let found = constraints.into_iter().find(|there| there.oid == number);
         if let Some(constraint) = found {
-            return Ok(Value::Text(constraint.definition));
+            return Ok(Value::Text(constraint.whole_definition()));
         }
     }
     Ok(Value::Null)

@@ -9,11 +9,12 @@ use crate::expression::Environment;
 use crate::index_names::{key_name, seen_key, shown_condition, shown_expression};
 use crate::operator_classes::{CLASSES, OperatorClass};
 use crate::path::beside;
-use crate::relation::table_oid;
+use crate::relation::{Relation, table_oid};
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Int2, Int2Vector, Name, Oid, OidVector, OneChar, Text};
 use crate::types::{TypeSpec, functions};
-use sardonyx::schema::Value;
+use sardonyx::schema::{ForeignKey, Value};
+
 pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {
         schema: "pg_catalog",
@@ -124,8 +125,20 @@ pub(super) fn index_oid(table: u16, index: usize) -> u32 {
     (1 << 24) + u32::from(table) * 64 + index as u32
 }
 
+/// The index that a reference to a table's columns depends on: the first unique one of these columns.
+pub(crate) fn index_referred(relation: &Relation, key: &ForeignKey) -> Option<SeenIndex> {
+    let mut indexes = seen_indexes(relation).into_iter();
+    indexes.find(|index| {
+        let columns = index.columns.iter().map(|(column, _)| column);
+        index.unique
+            && index.immediate
+            && index.condition.is_none()
+            && columns.eq(key.referenced.iter())
+    })
+}
+
 /// An index as clients see it.
-pub(super) struct SeenIndex {
+pub(crate) struct SeenIndex {
     pub oid: u32,
     pub name: String,
     /// Columns of the table, and those that the engine has for expressions.
@@ -141,7 +154,7 @@ pub(super) struct SeenIndex {
 }
 
 /// The numbers of the operator classes of an index's columns; 0 where the catalogue has none.
-fn classes_of(relation: &crate::relation::Relation, index: &SeenIndex) -> Vec<String> {
+fn classes_of(relation: &Relation, index: &SeenIndex) -> Vec<String> {
     let noted = relation.notes.operator_classes.get(&index.name);
     let columns = index.columns.iter().map(|(column, _)| {
         let named = noted.and_then(|noted| OperatorClass::named(noted.get(column)?));
@@ -152,7 +165,7 @@ fn classes_of(relation: &crate::relation::Relation, index: &SeenIndex) -> Vec<St
     columns.collect()
 }
 
-pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenIndex> {
+pub(super) fn seen_indexes(relation: &Relation) -> Vec<SeenIndex> {
     let primary = relation.primary_constraint();
     let mut seen = Vec::new();
     let schema = &relation.schema;

@@ -316,7 +316,7 @@ fn octets(spec: TypeSpec) -> Option<i128> {
 fn fraction(spec: TypeSpec) -> Option<i128> {
     match spec.kind {
         SqlType::Date => Some(0),
-        SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => {
+        SqlType::Time | SqlType::Timetz | SqlType::Timestamp | SqlType::Timestamptz => {
             Some(spec.fraction_digits().unwrap_or(6).into())
         }
         SqlType::Interval => Some(match spec.modifier & 0xffff {

@@ -308,6 +308,8 @@ fn attributes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows
             let number = table_oid(relation.number);
             let mut row = plain_attribute(number, at, &column.name, column.spec);
             row[ATTNOTNULL] = Value::Bool(column.not_null);
+            let noted = relation.notes.columns.get(&column.number);
+            row[ATTNDIMS] = Value::Int(noted.map_or(0, |noted| noted.dimensions).into());
             if let Some(domain) = column.domain {
                 row[ATTTYPID] = oid(domain);
             }
@@ -339,6 +341,7 @@ fn attributes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows
 }
 
 /// Places of `pg_attribute` in which a table's columns differ from each other.
+const ATTNDIMS: usize = 6;
 const ATTNOTNULL: usize = 13;
 const ATTHASDEF: usize = 14;
 const ATTIDENTITY: usize = 16;

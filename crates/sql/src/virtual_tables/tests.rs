@@ -1,7 +1,7 @@
 //! Tests of the catalogue's tables.
 
 /// PostgreSQL 15's columns, in its order.
-const COLUMNS: [(&str, &str); 52] = [
+const COLUMNS: [(&str, &str); 53] = [
     ("pg_am", "oid amname amhandler amtype"),
     ("pg_attrdef", "oid adrelid adnum adbin"),
     (
@@ -127,6 +127,11 @@ const COLUMNS: [(&str, &str); 52] = [
     (
         "pg_sequence",
         "seqrelid seqtypid seqstart seqincrement seqmax seqmin seqcache seqcycle",
+    ),
+    (
+        "pg_sequences",
+        "schemaname sequencename sequenceowner data_type start_value min_value max_value increment_by \
+         cycle cache_size last_value",
     ),
     (
         "pg_settings",

@@ -7,12 +7,14 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Functions that are called without parentheses.
-const WORDS: [&str; 8] = [
+const WORDS: [&str; 10] = [
     "current_catalog",
     "current_date",
     "current_role",
+    "current_time",
     "current_timestamp",
     "current_user",
+    "localtime",
     "localtimestamp",
     "session_user",
     "user",
@@ -155,6 +157,7 @@ impl Function {
             (_, _, "bytea") => "'\\x61'::bytea",
             (_, _, "date") => "date '2024-02-29'",
             (_, _, "time without time zone") => "time '12:34:56'",
+            (_, _, "time with time zone") => "timetz '12:34:56+02'",
             (_, _, "timestamp without time zone") => "timestamp '2024-02-29 12:34:56'",
             (_, _, "timestamp with time zone") => "timestamptz '2024-02-29 12:34:56+00'",
             (name, _, "json" | "jsonb") => {

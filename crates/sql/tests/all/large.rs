@@ -165,7 +165,7 @@ pub fn content(database: &Arc<Database>) -> Vec<Vec<String>> {
         "select b, a from t where b >= 'a' order by b, a desc",
         "select indexname from pg_indexes where tablename = 't' order by indexname",
         "select table_name from information_schema.tables where table_schema = 'public' order by table_name",
-        "select conname from pg_constraint order by conname",
+        "select conname, convalidated from pg_constraint order by conname",
         "select table_name, column_name, is_nullable from information_schema.columns where table_schema = 'public'
          order by table_name, column_name",
     ];

@@ -12,7 +12,7 @@ use sardonyx_storage::crashes::{End, History, Walk};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-const LARGE: [&str; 22] = [
+const LARGE: [&str; 23] = [
     "update t set a = a + 1, b = b || '!', c = c + 100",
     "update t set id = -id where a <> 4",
     "delete from t where a % 3 <> 0",
@@ -22,6 +22,7 @@ const LARGE: [&str; 22] = [
     "alter table s add unique (v)",
     "alter table t add constraint t_b check (length(b) < 300)",
     "alter table f add constraint f_p foreign key (id) references p",
+    "alter table s validate constraint s_unchecked",
     "update t set a = t.a + p.v from p where p.id = t.id",
     "delete from t where id in (select id from p where v % 3 <> 0) returning id",
     "insert into f select id + 100, id, id % 3 from p",
@@ -132,6 +133,8 @@ fn base() -> SimulatedDisk {
     let (tables, database) = open(&disk).expect("opens");
     database.set_beside(unlimited());
     run(&mut session(&database), TABLE).expect("made");
+    let unchecked = "alter table s add constraint s_unchecked check (v > -500) not valid";
+    run(&mut session(&database), unchecked).expect(unchecked);
     tables.close().expect("closes");
     disk
 }

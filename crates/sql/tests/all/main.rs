@@ -16,6 +16,7 @@ mod large_crashes;
 mod large_creating;
 mod large_defining;
 mod large_open;
+mod large_validating;
 mod large_values;
 mod lists;
 mod long_conditions;

@@ -162,3 +162,86 @@ drop table us
 
 statement DROP TABLE
 drop table nk
+
+# Conflicts in other indexes than that which ON CONFLICT names.
+
+statement ok
+CREATE TABLE conflicts (id int PRIMARY KEY, a text, b text)
+
+statement ok
+CREATE UNIQUE INDEX conflicts_lower ON conflicts (lower(a))
+
+statement INSERT 0 1
+INSERT INTO conflicts VALUES (1, 'A', 'x')
+
+statement error 23505
+INSERT INTO conflicts VALUES (1, 'b', 'y') ON CONFLICT (lower(a)) DO NOTHING
+----
+duplicate key value violates unique constraint "conflicts_pkey"
+DETAIL: Key (id)=(1) already exists.
+SCHEMA: public
+TABLE: conflicts
+CONSTRAINT: conflicts_pkey
+
+statement INSERT 0 0
+INSERT INTO conflicts VALUES (2, 'a', 'y') ON CONFLICT (lower(a)) DO NOTHING
+
+statement INSERT 0 0
+INSERT INTO conflicts VALUES (1, 'a', 'y') ON CONFLICT (lower(a)) DO NOTHING
+
+statement INSERT 0 0
+INSERT INTO conflicts VALUES (1, 'a', 'y') ON CONFLICT (id) DO NOTHING
+
+statement error 23505
+INSERT INTO conflicts VALUES (2, 'a', 'y') ON CONFLICT (id) DO NOTHING
+----
+duplicate key value violates unique constraint "conflicts_lower"
+DETAIL: Key (lower(a))=(a) already exists.
+SCHEMA: public
+TABLE: conflicts
+CONSTRAINT: conflicts_lower
+
+query
+INSERT INTO conflicts VALUES (1, 'a', 'y') ON CONFLICT (lower(a)) DO UPDATE SET b = excluded.b RETURNING *
+----
+1|A|y
+
+query
+INSERT INTO conflicts VALUES (2, 'a', 'z') ON CONFLICT (lower(a)) DO UPDATE SET id = excluded.id RETURNING *
+----
+2|A|y
+
+statement error 23505
+INSERT INTO conflicts VALUES (2, 'c', 'z') ON CONFLICT (lower(a)) DO UPDATE SET b = 'never'
+----
+duplicate key value violates unique constraint "conflicts_pkey"
+DETAIL: Key (id)=(2) already exists.
+SCHEMA: public
+TABLE: conflicts
+CONSTRAINT: conflicts_pkey
+
+statement INSERT 0 1
+INSERT INTO conflicts VALUES (3, 'C', 'z'), (2, 'a', 'q'), (3, 'c', 'z') ON CONFLICT (lower(a)) DO NOTHING
+
+query
+WITH one AS (INSERT INTO conflicts VALUES (2, 'a', 'r') ON CONFLICT (lower(a)) DO NOTHING RETURNING id) SELECT count(*) FROM one
+----
+0
+
+statement error 23505
+WITH one AS (INSERT INTO conflicts VALUES (2, 'd', 'r') ON CONFLICT (lower(a)) DO NOTHING RETURNING id) SELECT count(*) FROM one
+----
+duplicate key value violates unique constraint "conflicts_pkey"
+DETAIL: Key (id)=(2) already exists.
+SCHEMA: public
+TABLE: conflicts
+CONSTRAINT: conflicts_pkey
+
+statement INSERT 0 0
+INSERT INTO conflicts VALUES (2, 'd', 'r') ON CONFLICT DO NOTHING
+
+query
+SELECT * FROM conflicts ORDER BY id
+----
+2|A|y
+3|C|z

@@ -218,12 +218,12 @@ select '2024-07-01 10:00 America/New_York'::timestamptz
 ----
 2024-07-01 14:00:00+00
 
-# Places in a time without a day are refused by name.
+# A place has no distance from UTC without a day.
 
-statement error 0A000
+statement error 22007
 select '10:00 America/New_York'::time
 ----
-the time zone "America/New_York" is not supported: write its distance from UTC, such as +02:00
+invalid input syntax for type time: "10:00 America/New_York"
 
 # A word for the present that is no literal of a query is refused by name.
 

@@ -154,3 +154,18 @@ query
 SELECT 1 IN ((SELECT 1), 2), 3 IN ((SELECT 1), (SELECT 2)), (1, 2) IN ((SELECT 1, 2) UNION (SELECT 3, 4))
 ----
 t|f|t
+
+# Rows, and EXPLAIN, before queries in parentheses.
+
+query
+SELECT (1, 2) IN ((SELECT 1, 2) UNION (SELECT 3, 4)), (1, 2) <> ALL ((SELECT 1, 3) UNION SELECT 2, 2)
+----
+t|t
+
+query
+EXPLAIN (COSTS OFF, FORMAT TEXT) ((SELECT 1) UNION ALL (SELECT 2))
+----
+Subquery Scan
+  ->  Append
+        ->  Result
+        ->  Result

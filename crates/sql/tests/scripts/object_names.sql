@@ -123,3 +123,44 @@ select count(*) from kept where r = 'integer'::regtype
 ----
 1
 
+# Types with commas and parentheses among the arguments of a function.
+
+query
+SELECT to_regprocedure('upper(text)'), to_regprocedure('upper( pg_catalog . text )'), to_regprocedure('abs(numeric(10, 2))'), to_regprocedure('"upper"("text")'), to_regprocedure('abs(int[])'), to_regprocedure('upper()'), to_regprocedure('nothing(text)')
+----
+upper(text)|upper(text)|abs(numeric)|upper(text)|NULL|NULL|NULL
+
+statement error 22P02
+SELECT to_regprocedure('upper')
+----
+expected a left parenthesis
+
+statement error 22P02
+SELECT to_regprocedure('upper(text')
+----
+expected a right parenthesis
+
+statement error 22P02
+SELECT to_regprocedure('upper(text,)')
+----
+expected a type name
+
+statement error 22P02
+SELECT to_regprocedure('abs(numeric(10, 2)')
+----
+improper type name
+
+statement error 22P02
+SELECT to_regprocedure('abs(numeric(10, 2)))')
+----
+improper type name
+
+statement error 42883
+SELECT 'substr(character varying(3), int, int)'::regprocedure
+----
+function "substr(character varying(3), int, int)" does not exist
+
+query
+SELECT 'abs(numeric(10, 2))'::regprocedure
+----
+abs(numeric)

@@ -142,3 +142,74 @@ query
 select 'NaN'::float8 + 1, count(*) > 0 from sales group by 'NaN'::float8 + 1
 ----
 NaN|t
+
+# DISTINCT ON without ORDER BY gives the order of its expressions.
+
+statement ok
+CREATE TABLE firsts (a int, b int)
+
+statement INSERT 0 6
+INSERT INTO firsts VALUES (3, 1), (1, 5), (2, 2), (3, 0), (1, 4), (2, 9)
+
+query
+SELECT DISTINCT ON (a) a FROM firsts
+----
+1
+2
+3
+
+query
+SELECT DISTINCT ON (a) a, b FROM firsts ORDER BY a, b
+----
+1|4
+2|2
+3|0
+
+query
+SELECT DISTINCT ON (a, b) a, b FROM firsts
+----
+1|4
+1|5
+2|2
+2|9
+3|0
+3|1
+
+query
+SELECT DISTINCT ON (b, a) a, b FROM firsts
+----
+3|0
+3|1
+2|2
+1|4
+1|5
+2|9
+
+query
+SELECT DISTINCT ON (a) a, b FROM (SELECT * FROM firsts ORDER BY b) x ORDER BY a DESC, b DESC
+----
+3|1
+2|9
+1|5
+
+statement error 42P10
+SELECT DISTINCT ON (a) b FROM firsts ORDER BY b
+----
+SELECT DISTINCT ON expressions must match initial ORDER BY expressions
+
+query
+SELECT DISTINCT ON (a > 1) a > 1 FROM firsts
+----
+f
+t
+
+query
+SELECT count(*) FROM (SELECT DISTINCT ON (a) a, b FROM firsts) x
+----
+3
+
+query
+SELECT DISTINCT ON (a) a, b FROM firsts ORDER BY a, b LIMIT 2
+----
+1|4
+2|2

@@ -406,3 +406,38 @@ query
 select nextval('down') < -2
 ----
 t
+
+# pg_sequences.
+
+statement ok
+CREATE SEQUENCE plain
+
+statement ok
+CREATE SEQUENCE falling AS smallint INCREMENT -2 START 10 MAXVALUE 20 CYCLE
+
+query
+SELECT schemaname, sequencename, data_type, start_value, min_value, max_value, increment_by, cycle, cache_size, last_value FROM pg_sequences WHERE sequencename IN ('plain', 'falling') ORDER BY sequencename
+----
+public|falling|smallint|10|-32768|20|-2|t|1|NULL
+public|plain|bigint|1|1|9223372036854775807|1|f|1|NULL
+
+query
+SELECT nextval('plain'), nextval('falling'), nextval('falling')
+----
+1|10|8
+
+query
+SELECT sequencename, last_value FROM pg_sequences WHERE sequencename IN ('plain', 'falling') ORDER BY sequencename
+----
+falling|8
+plain|1
+
+query
+SELECT setval('plain', 50)
+----
+50
+
+query
+SELECT last_value FROM pg_sequences WHERE sequencename = 'plain'
+----
+50

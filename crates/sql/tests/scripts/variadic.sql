@@ -57,3 +57,44 @@ select c from v
 ----
 12
 
+# Nulls in the place of an array.
+
+statement error 42804
+SELECT format('%s', VARIADIC null)
+----
+VARIADIC argument must be an array
+
+query
+SELECT format('x', VARIADIC null::int[]), format('%s', 'a', null), concat(VARIADIC null::int[]), concat_ws(',', VARIADIC null::text[])
+----
+x|a|NULL|NULL
+
+statement error 22023
+SELECT format('%s', VARIADIC null::int[])
+----
+too few arguments for format()
+
+query
+SELECT format(null, VARIADIC null::int[])
+----
+NULL
+
+statement error 42804
+SELECT concat(VARIADIC null)
+----
+VARIADIC argument must be an array
+
+statement error 42804
+SELECT concat_ws(',', VARIADIC null)
+----
+VARIADIC argument must be an array
+
+statement error 42804
+SELECT json_build_array(VARIADIC null)
+----
+VARIADIC argument must be an array
+
+query
+SELECT json_build_array(VARIADIC null::int[]), jsonb_build_object(VARIADIC null::text[])
+----
+NULL|NULL

@@ -264,6 +264,11 @@ impl OpenRows {
         Ok(())
     }
 
+    /// Notes that the stage cannot make its definitions: its statements run again there.
+    pub(super) fn note_changed(&mut self, number: u16) {
+        self.definitions().changed.push(number);
+    }
+
     #[inline]
     pub(super) fn undo_definition(&mut self, undo: UndoTable) {
         let number = undo.number;

@@ -242,6 +242,15 @@ impl DefineRows for OpenRows {
     }
 
     #[inline]
+    fn skip_rows(&mut self, table: Option<u16>) {
+        self.held.skip_rows(table);
+        // A table that it created gets its rows in the stage when it has its constraints: the statements run again there.
+        if let Some(number) = table {
+            self.note_changed(number);
+        }
+    }
+
+    #[inline]
     fn set_in_rows(
         &mut self,
         table: u16,

@@ -197,20 +197,23 @@ impl OpenRows {
         if *before == *after {
             return Ok(());
         }
-        if self.is_referenced(table) {
+        let is_referenced = self.is_referenced(table);
+        let mut changed = Vec::new();
+        if is_referenced || !known.schema.foreign_keys.is_empty() {
             let (old, new) = (known.format.row(before)?, known.format.row(&after)?);
-            let mut changed = Vec::new();
             for (number, column) in known.schema.live_columns() {
                 if !same(column.kind, old.get_at(number)?, new.get_at(number)?) {
                     changed.push(number);
                 }
             }
-            let changes = |column| changed.contains(&column);
+        }
+        let changes = |column| changed.contains(&column);
+        if is_referenced {
             constraints::check_unreferenced(self, table, Arc::clone(key), &changes)?;
         }
         self.check_unique(table, known, key, &after, Some(before))?;
         self.put_own(table, known, Arc::clone(key), Own::Row(after.into()), 0)?;
-        constraints::check_references(self, table, Arc::clone(key))
+        constraints::check_changed_references(self, table, Arc::clone(key), &changes)
     }
 
     /// The keys of all rows of the snapshot, in order, which are noted as read.

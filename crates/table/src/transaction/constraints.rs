@@ -116,7 +116,7 @@ impl ConstrainedRows for Transaction<'_> {
     }
 
     fn are_checked(&self, table: u16) -> bool {
-        self.space.checked == Some(table)
+        self.space.checked == Some(table) || self.held.skips_rows(table)
     }
 
     fn places(&self, table: u16) -> impl Iterator<Item = Result<Address, TableError>> {

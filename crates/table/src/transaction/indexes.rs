@@ -9,7 +9,7 @@ use crate::space::TableSpace;
 use crate::table::TableState;
 use crate::undo::{HashedBefore, Step, Undo, chosen};
 use sardonyx_base::error::Error;
-use sardonyx_rows::constraints::{check_row, check_schema, check_unreferenced};
+use sardonyx_rows::constraints::{check_changed_row, check_schema, check_unreferenced};
 use sardonyx_rows::schema::IndexDefinition;
 use sardonyx_rows::{DefineRows, TableError};
 use sardonyx_storage::page::Address;
@@ -224,7 +224,7 @@ impl Transaction<'_> {
         self.regenerate(table, address)
             .and_then(|()| self.index_row(table, address, indexes))
             .and_then(|()| match self.state(table).is_checked {
-                true => check_row(self, table, address),
+                true => check_changed_row(self, table, address, changes),
                 false => Ok(()),
             })
             .inspect_err(|_| self.roll_back_to(savepoint))

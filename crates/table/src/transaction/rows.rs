@@ -8,7 +8,9 @@ use crate::rows::find_row;
 use crate::table::{TableState, page_bytes};
 use crate::undo::Step;
 use sardonyx_rows::TableError;
-use sardonyx_rows::constraints::{check_row, check_unreferenced, computed_defaults, delete_row};
+use sardonyx_rows::constraints::{
+    check_changed_row, check_unreferenced, computed_defaults, delete_row,
+};
 use sardonyx_rows::layout::{PageKind, PageUse, word_at};
 use sardonyx_rows::row::{RowRef, RowWriter, same, set_column};
 use sardonyx_rows::schema::{Schema, ValueRef};
@@ -101,14 +103,19 @@ impl Transaction<'_> {
         self.check_key_stays(number, at, row)?;
         let there = self.row_there(number, at)?;
         let (shape, fixed) = (there.shape(), there.fixed().to_vec());
-        if self.state(number).is_referenced {
+        let is_referenced = self.state(number).is_referenced;
+        let mut changed: Vec<usize> = Vec::new();
+        if is_referenced || !schema.foreign_keys.is_empty() {
             let changes = |(column, value): (usize, ValueRef<'_>)| {
                 let kind = schema.columns[column].kind;
                 let is_same = there.get_at(column).is_ok_and(|now| same(kind, now, value));
                 (!is_same).then_some(column)
             };
-            let changed: Vec<usize> = row.set_columns().filter_map(changes).collect();
-            check_unreferenced(self, number, at, &|column| changed.contains(&column))?;
+            changed.extend(row.set_columns().filter_map(changes));
+        }
+        let changes = |column| changed.contains(&column);
+        if is_referenced {
+            check_unreferenced(self, number, at, &changes)?;
         }
         let since = |number: usize| schema.columns[number].since_shape;
         let moves = row.set_columns().any(|(number, _)| since(number) > shape);
@@ -128,7 +135,7 @@ impl Transaction<'_> {
             self.write_unindexed(number, at, indexes, row, fixed)?;
             self.index_row(number, at, indexes)?;
             if self.state(number).is_checked {
-                check_row(self, number, at)?;
+                check_changed_row(self, number, at, &changes)?;
             }
             Ok(at)
         });

@@ -72,6 +72,7 @@ kinds!(
     TIME = Time,
     TIMESTAMP = Timestamp,
     TIMESTAMPTZ = Timestamptz,
+    TIMETZ = Timetz,
     TSRANGE = TsRange,
     TSTZRANGE = TstzRange,
     TSQUERY = Tsquery,

@@ -35,6 +35,7 @@ mod texts;
 mod times;
 mod trigrams;
 mod waiting;
+mod zoned_times;
 mod zones;
 
 pub(crate) use arrays::no_step;
@@ -67,7 +68,7 @@ pub(super) use times::PRESENT;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 30] = [
+static TABLES: [&[Definition]; 31] = [
     texts::TABLE,
     formats::TABLE,
     forms::TABLE,
@@ -81,6 +82,7 @@ static TABLES: [&[Definition]; 30] = [
     floats::TABLE,
     times::TABLE,
     zones::TABLE,
+    zoned_times::TABLE,
     templates::TABLE,
     intervals::TABLE,
     arrays::TABLE,

@@ -215,23 +215,15 @@ fn numbered(kind: SqlType, name: &str, with: &Environment<'_>) -> Result<Option<
             }
         }
         SqlType::Regprocedure => {
-            let wrong = |what: &str| {
-                SqlError::new(code::INVALID_TEXT, format!("expected a {what} parenthesis"))
-            };
-            let (of, rest) = name.split_once('(').ok_or_else(|| wrong("left"))?;
-            let list = rest
-                .trim_end()
-                .strip_suffix(')')
-                .ok_or_else(|| wrong("right"))?;
+            let (of, parts) = signature_of(name)?;
             let Some(plain) = own_name(of.trim())? else {
                 return Ok(None);
             };
-            let mut kinds = Vec::new();
-            let parts = list.split(',').filter(|_| !list.trim().is_empty());
+            let mut kinds = Vec::with_capacity(parts.len());
             for part in parts {
-                match type_named(part.trim(), with)? {
+                match type_named(part, with)? {
                     Some(oid) => kinds.push(oid),
-                    None => return Err(absent(SqlType::Regtype, part.trim())),
+                    None => return Err(absent(SqlType::Regtype, part)),
                 }
             }
             let of_types = crate::types::functions::all().into_iter();
@@ -271,6 +263,55 @@ fn numbered(kind: SqlType, name: &str, with: &Environment<'_>) -> Result<Option<
         }
         _ => table_numbered(name, with),
     }
+}
+
+/// The name of a function, and the types of its arguments, as a text names them: `round(numeric(10, 2), integer)`.
+///
+/// Source: PostgreSQL 15, `parseNameAndArgTypes`.
+///
+/// # Errors
+/// `22P02`, `54023`
+fn signature_of(text: &str) -> Result<(&str, Vec<&str>), SqlError> {
+    const ARGUMENTS_MAX: usize = 100;
+    let wrong = |what: &str| SqlError::new(code::INVALID_TEXT, what.to_string());
+    let mut is_quoted = false;
+    let left = text.find(|letter| {
+        is_quoted ^= letter == '"';
+        letter == '(' && !is_quoted
+    });
+    let (name, rest) = match left {
+        Some(at) => (text.get(..at), text.get(at + 1..)),
+        None => return Err(wrong("expected a left parenthesis")),
+    };
+    let list = rest.unwrap_or_default().trim_end().strip_suffix(')');
+    let list = list.ok_or_else(|| wrong("expected a right parenthesis"))?;
+    let (mut types, mut begin) = (Vec::new(), 0);
+    let (mut is_quoted, mut depth) = (false, 0_i32);
+    for (at, letter) in list.char_indices() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                types.push(list.get(begin..at).unwrap_or_default().trim());
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if is_quoted || depth != 0 {
+        return Err(wrong("improper type name"));
+    }
+    match list.get(begin..).unwrap_or_default().trim() {
+        "" if types.is_empty() => {}
+        "" => return Err(wrong("expected a type name")),
+        last => types.push(last),
+    }
+    if types.len() > ARGUMENTS_MAX {
+        return Err(SqlError::new("54023", "too many arguments"));
+    }
+    Ok((name.unwrap_or_default(), types))
 }
 
 /// A name without its schema, if that is the catalogue's; `None` of another schema.

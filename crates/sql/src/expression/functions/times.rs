@@ -9,6 +9,7 @@ use crate::values::arithmetic::{Arithmetic, DAY, calculate, float_of, shift, shi
 use crate::values::infinity::{finite, is_infinite};
 use crate::values::intervals::Interval;
 use crate::values::time_units::{self, Unit, not_cut_to, not_of};
+use crate::values::zoned_times;
 use sardonyx::schema::{NonFinite, Value, ValueRef};
 use sardonyx_rows::value_text::{date_of, days_of};
 
@@ -29,6 +30,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     isfinite(DATE) -> BOOL, |a, _| Ok(Value::Bool(!is_infinite(a.value(0)))), "true if it is a day";
     isfinite(TIMESTAMP) -> BOOL, |a, _| Ok(Value::Bool(!is_infinite(a.value(0)))), "true if it is a day and time";
     isfinite(TIMESTAMPTZ) -> BOOL, |a, _| Ok(Value::Bool(!is_infinite(a.value(0)))), "true if it is a moment";
+    localtime() -> TIME, |_, with| Ok(Value::Time(local_now(with).rem_euclid(DAY))), "time of the day at which the transaction began, in the session's time zone", stable;
     localtimestamp() -> TIMESTAMP, |_, with| Ok(Value::Timestamp(local_now(with))), "when the transaction began, in the session's time zone", stable;
     date_bin(INTERVAL, TIMESTAMP, TIMESTAMP) -> TIMESTAMP, |a, _| binned(a), "beginning of the span of a length in which it is, counted from another time";
     date_bin(INTERVAL, TIMESTAMPTZ, TIMESTAMPTZ) -> TIMESTAMPTZ, |a, _| binned(a), "beginning of the span of a length in which it is, counted from another moment";
@@ -37,6 +39,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     make_timestamp(INT4, INT4, INT4, INT4, INT4, FLOAT8) -> TIMESTAMP, make_timestamp, "of year, month, day, hours, minutes and seconds";
     now() -> TIMESTAMPTZ, now, "when the transaction began", stable;
     overlaps(TIME, TIME, TIME, TIME) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
+    overlaps(TIMETZ, TIMETZ, TIMETZ, TIMETZ) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
     overlaps(TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
     overlaps(TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL, |a, _| Ok(overlap(a)), "`(begin, end) OVERLAPS (begin, end)`", on_null;
     overlaps(TIME, INTERVAL, TIME, TIME) -> BOOL, overlap_of_spans, "`(begin, end) OVERLAPS (begin, end)`, where an interval is the time from begin to end", on_null;
@@ -208,8 +211,10 @@ fn overlap_of_spans(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
 
 fn overlap_of(ends: [ValueRef<'_>; 4]) -> Value {
     let moment = |at: usize| match ends.get(at) {
-        Some(ValueRef::Time(moment) | ValueRef::Timestamp(moment)) => Some(*moment),
-        _ => None,
+        Some(ValueRef::Time(moment) | ValueRef::Timestamp(moment)) => Some((*moment, 0)),
+        // Times with zones are ordered by the time in UTC, then by the zone.
+        Some(value) => zoned_times::time(*value).map(|time| (time.in_utc(), time.west())),
+        None => None,
     };
     // The known end, or the earlier one, is the beginning.
     let span = |at| match (moment(at), moment(at + 1)) {

@@ -61,7 +61,7 @@ pub(super) fn decode(
     reading.end()
 }
 
-/// The refusal of a zone that is named by its place, for a time without a day, and of one whose clock moves too far.
+/// The refusal of a zone whose clock moves too far.
 pub(super) fn named_zone(name: &str) -> Bad {
     Bad::Unsupported(format!(
         "the time zone \"{name}\" is not supported: write its distance from UTC, such as +02:00"

@@ -1,4 +1,5 @@
-//! Times of the day from their fields; a date before them and a zone behind them are ignored (`DecodeTimeOnly`).
+//! Times of the day from their fields, with the zone behind them; a date before them says which distance from UTC a place
+//! has (`DecodeTimeOnly`).
 
 use super::Bad;
 use super::decode::{named_zone, unsupported_word};
@@ -6,22 +7,34 @@ use super::fields::{Field, Kind, fields};
 use super::numbers::{fraction, whole};
 use super::parts::{Parts, mask};
 use super::words::{Unit, Word, word};
+use crate::values::zones::{Zone, moves_too_far};
+use sardonyx_rows::value_text::days_of;
 
-/// Reads a time of the day, in microseconds since midnight.
+/// The session's zone, and the clock.
+pub(super) struct Clock<'z> {
+    /// The zone of a time without one; UTC if there is none.
+    pub zone: Option<&'z Zone>,
+    /// The present, in microseconds since 1970, if a clock gives it.
+    pub now: Option<i64>,
+    /// The type has a zone.
+    pub has_zone: bool,
+}
+
+/// Reads a time of the day, in microseconds since midnight, and its distance in seconds west of UTC.
 ///
 /// # Errors
 /// If it is none.
-pub(super) fn decode(text: &str) -> Result<i64, Bad> {
+pub(super) fn decode(text: &str, clock: &Clock<'_>) -> Result<(i64, i32), Bad> {
     let fields = fields(text)?;
-    let (mut parts, mut found, mut unit) = (Parts::default(), 0, None);
+    let (mut parts, mut found, mut unit, mut place) = (Parts::default(), 0, None, None);
     for at in 0..fields.len() {
-        let taken = take(&mut parts, found, &mut unit, &fields, at)?;
+        let taken = take(&mut parts, found, (&mut unit, &mut place), &fields, at)?;
         if taken & found != 0 {
             return Err(Bad::Format);
         }
         found |= taken;
     }
-    if unit.is_some() {
+    if unit.is_some() || place.is_some() && found & mask::DAYLIGHT != 0 {
         return Err(Bad::Format);
     }
     parts.check_date(found)?;
@@ -31,15 +44,51 @@ pub(super) fn decode(text: &str) -> Result<i64, Bad> {
     }
     let has_only_daylight = found & (mask::ZONE | mask::DAYLIGHT) == mask::DAYLIGHT;
     match found & mask::TIME == mask::TIME && !has_only_daylight {
-        true => Ok(parts.clock()),
+        true => Ok((parts.clock(), west(&parts, found, place.as_ref(), clock)?)),
         false => Err(Bad::Format),
     }
+}
+
+/// The distance of a time from UTC: the one that was given, or that of a place or of the session on the time's day, or else
+/// today.
+///
+/// # Errors
+/// If the place's distance changes and the time has no day; `0A000` without a clock.
+fn west(parts: &Parts, found: u32, place: Option<&Zone>, clock: &Clock<'_>) -> Result<i32, Bad> {
+    let has_own = found & mask::ZONE != 0 && place.is_none();
+    let Some(zone) = place.or(clock.zone).filter(|_| !has_own) else {
+        return Ok(parts.zone);
+    };
+    let day = match found & mask::DATE {
+        0 => None,
+        mask::DATE => days_of(parts.year, parts.month as u32, parts.day as u32),
+        _ => return Err(Bad::Format),
+    };
+    let is_of_place = place.is_some() && !matches!(zone, Zone::Abbreviation(..));
+    match day {
+        None if is_of_place && zone.constant().is_none() => Err(Bad::Format),
+        _ if !clock.has_zone => Ok(0),
+        None => zone
+            .west_today(clock.now, parts.clock())
+            .ok_or_else(no_clock),
+        Some(day) => {
+            let midnight = day.checked_mul(super::DAY).ok_or(Bad::Field)?;
+            zone.west_of(midnight + parts.clock()).ok_or(Bad::Field)
+        }
+    }
+}
+
+/// The refusal of a time whose zone has another distance from UTC on other days, without a clock.
+fn no_clock() -> Bad {
+    Bad::Unsupported(
+        "a time is not supported here without its distance from UTC, such as +02:00".into(),
+    )
 }
 
 fn take(
     parts: &mut Parts,
     found: u32,
-    unit: &mut Option<Unit>,
+    (unit, place): (&mut Option<Unit>, &mut Option<Zone>),
     fields: &[Field<'_>],
     at: usize,
 ) -> Result<u32, Bad> {
@@ -56,7 +105,12 @@ fn take(
                 return parts.take_date(text, found);
             }
             if !text.starts_with(|c: char| c.is_ascii_digit()) {
-                return Err(named_zone(text));
+                let found = Zone::of_text(text);
+                *place = Some(found.ok_or_else(|| match moves_too_far(text) {
+                    true => named_zone(text),
+                    false => Bad::Place(text.to_string()),
+                })?);
+                return Ok(mask::ZONE);
             }
             if found & mask::TIME == mask::TIME {
                 return Err(Bad::Format);
@@ -83,7 +137,7 @@ fn take(
         Kind::Special => Err(Bad::Format),
         Kind::Word => {
             let next = fields.get(at + 1).map(|next| next.kind);
-            take_word(parts, unit, text, next)
+            take_word(parts, (unit, place), text, next)
         }
     }
 }
@@ -128,14 +182,14 @@ fn announced(parts: &mut Parts, unit: Unit, text: &str) -> Result<u32, Bad> {
 
 fn take_word(
     parts: &mut Parts,
-    unit: &mut Option<Unit>,
+    (unit, place): (&mut Option<Unit>, &mut Option<Zone>),
     text: &str,
     next: Option<Kind>,
 ) -> Result<u32, Bad> {
     Ok(match word(text) {
         Word::Ignored => 0,
         Word::AllBalls => {
-            (parts.hour, parts.minute, parts.second) = (0, 0, 0);
+            (parts.hour, parts.minute, parts.second, parts.zone) = (0, 0, 0, 0);
             mask::TIME | mask::ZONE
         }
         Word::Present => return Err(unsupported_word(text)),
@@ -147,9 +201,17 @@ fn take_word(
             parts.is_before_christ = is_before_christ;
             mask::ERA
         }
-        Word::Zone(_, true) => mask::DAYLIGHT_ZONE | mask::ZONE,
-        Word::Zone(_, false) => mask::ZONE,
-        Word::Daylight => mask::DAYLIGHT | mask::DAYLIGHT_ZONE,
+        Word::Zone(east, saved) => {
+            parts.zone = -east;
+            match saved {
+                true => mask::DAYLIGHT_ZONE | mask::ZONE,
+                false => mask::ZONE,
+            }
+        }
+        Word::Daylight => {
+            parts.zone -= 3600;
+            mask::DAYLIGHT | mask::DAYLIGHT_ZONE
+        }
         Word::Unit(Unit::Time) if !matches!(next, Some(Kind::Number | Kind::Time | Kind::Date)) => {
             return Err(Bad::Format);
         }
@@ -163,12 +225,11 @@ fn take_word(
             };
             0
         }
-        Word::Month(_)
-        | Word::Weekday
-        | Word::Epoch
-        | Word::Day(_)
-        | Word::Infinity
-        | Word::Unknown => {
+        Word::Unknown => {
+            *place = Some(Zone::of_place(text).ok_or(Bad::Format)?);
+            mask::ZONE
+        }
+        Word::Month(_) | Word::Weekday | Word::Epoch | Word::Day(_) | Word::Infinity => {
             return Err(Bad::Format);
         }
     })
