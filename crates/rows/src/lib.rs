@@ -6,6 +6,7 @@
 //! - [`JournalRow`]: a struct that is a row of a journal;
 //! - [`row`]: a row by its columns' names ([`RowRef`], [`RowWriter`]); [`RowFormat`]: rows as bytes of their own;
 //! - [`ReadRows`], [`WriteRows`]: the traits that a store of rows implements; [`Rows`]: a table's rows in any of them;
+//! - [`Index`]: an ordered index of a table in any store, which implements [`IndexEntries`]; [`IndexRange`]: its rows;
 //! - [`key`]: keys as bytes whose order is that of the values;
 //! - [`layout`], [`values`]: rows, and text and bytes of any length, in pages;
 //! - [`condition`]: conditions over the columns of a row;
@@ -43,6 +44,7 @@ pub mod decimals;
 pub mod define;
 mod error;
 pub mod fields;
+mod index;
 mod journal;
 pub mod key;
 pub mod layout;
@@ -52,7 +54,6 @@ mod plain;
 pub mod ranges;
 pub mod read;
 pub mod record;
-mod record_index;
 pub mod records;
 pub mod row;
 mod rows;
@@ -69,18 +70,19 @@ pub use error::{RESERVED, TableError, check_name};
 pub use fields::{StoredField, check_fields};
 #[doc(hidden)]
 pub use fields::{find_columns, no_value_of_field};
+pub use index::{Index, IndexEntries, IndexRange, Indexed, TokenEntries};
 pub use journal::{
     FormattedRow, Journal, JournalFormat, JournalRow, PlainJournalRow, definition_of_journal,
 };
 pub use key::KeyValues;
 pub use open::{Conflict, ConflictWith, TransactionEnded};
 pub use plain::{Field, Plain, PlainLayout, RecordKey, field_of, plain_at};
-pub use read::{CountedRows, EachRow, ReadIndex, ReadRow, ReadRows, ScanPlace, ScanRows};
+pub use read::{CountedRows, EachRow, ReadRow, ReadRows, ScanPlace, ScanRows};
 pub use record::{
-    AnyRow, FieldColumn, Found, Record, RowForm, Table, definition_of_plain, definition_of_table,
+    AnyRow, FieldColumn, Found, FoundRow, Record, RecordRow, RowForm, Table, definition_of_plain,
+    definition_of_table,
 };
-pub use record_index::RecordIndex;
-pub use records::{RecordMut, RecordRow, RecordRows, RecordsOf};
+pub use records::{RecordMut, RecordRows};
 pub use row::{KeyRange, OneRow, RowError, RowFormat, RowRef, RowWriter};
 pub use rows::Rows;
 pub use write::WriteRows;

@@ -68,10 +68,9 @@ mod values;
 pub use followed::{FollowError, FollowedSpace};
 pub use hash::KeyHash;
 pub use index_run::IndexRun;
-pub use index_view::{Index, IndexRange};
+pub use index_view::TreeEntries;
 pub use open::{
-    LeftRows, OpenChanges, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, OpenTransactions,
-    OwnRow,
+    LeftRows, OpenChanges, OpenEntries, OpenRow, OpenRows, OpenScan, OpenTransactions, OwnRow,
 };
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use row::Row;

@@ -2,7 +2,7 @@
 //! errors and the same rows. They are on rows with constraints of every kind and on the schemas themselves.
 
 use sardonyx::nodes::{Node, NodeOptions, NodeTables, Nodes, StorageOptions, TableNode};
-use sardonyx::rows::{ReadIndex, ReadRow, Rows};
+use sardonyx::rows::{ReadRow, Rows};
 use sardonyx::schema::{
     Declared, DeclaredDefault, ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema,
     SchemaBuilder, Type, Value,
