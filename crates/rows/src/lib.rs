@@ -10,7 +10,7 @@
 //! - [`key`]: keys as bytes whose order is that of the values;
 //! - [`layout`], [`values`]: rows, and text and bytes of any length, in pages;
 //! - [`condition`]: conditions over the columns of a row;
-//! - [`define`]: changes of tables' definitions;
+//! - [`declare`], [`define`]: tables declared, and changes of their definitions; [`Relations`] of their schemas;
 //! - [`constraints`]: checks that a store makes of its rows: conditions, references;
 //! - [`networks`]: addresses of hosts and networks as bytes; [`ranges`]: ranges of numbers, days and moments as bytes;
 //! - [`value_text`]: values as text; [`types`]: dates and the like as fields; [`decimals`]: arithmetic of decimals.
@@ -35,12 +35,14 @@
     )
 )]
 
+mod catalogue;
 #[doc(hidden)]
 pub mod columns;
 mod compare;
 pub mod condition;
 pub mod constraints;
 pub mod decimals;
+pub mod declare;
 pub mod define;
 mod error;
 pub mod fields;
@@ -63,10 +65,11 @@ pub mod value_text;
 pub mod values;
 pub mod write;
 
+pub use catalogue::Relations;
 pub use columns::{ColumnType, RecordColumn};
 pub use compare::{beyond_rows, declared_rows, record_schema, records_of, table_of};
 pub use define::DefineRows;
-pub use error::{RESERVED, TableError, check_name};
+pub use error::{RESERVED, TableError, check_name, refused};
 pub use fields::{StoredField, check_fields};
 #[doc(hidden)]
 pub use fields::{find_columns, no_value_of_field};

@@ -5,6 +5,7 @@
 //!
 //! The row types are associated, so that code over these traits is compiled for each store by itself.
 
+use crate::catalogue::Relations;
 use crate::error::TableError;
 use crate::index::{Index, IndexEntries};
 use crate::key::KeyValues;
@@ -34,28 +35,27 @@ pub trait ReadRows {
     /// The tables, journals and areas.
     fn definitions(&self) -> &Definitions;
 
+    /// The name of a table, for errors.
+    #[doc(hidden)]
+    #[cold]
+    fn name_of(&self, table: u16) -> String {
+        let definition = self.definitions().get(usize::from(table));
+        definition.map_or_else(|| format!("number {table}"), |there| there.name.clone())
+    }
+
+    /// The references between the tables, and the names of their indexes.
+    fn relations(&self) -> &Relations;
+
     /// The tables that refer to one, in the order of their numbers.
+    #[inline]
     fn referring(&self, table: u16) -> Vec<u16> {
-        let refers = |number: &u16| {
-            let schema = self.row_schema(*number).into_iter();
-            let mut keys = schema.flat_map(|schema| &schema.foreign_keys);
-            keys.any(|key| key.table == table)
-        };
-        (0..self.definitions().len() as u16)
-            .filter(refers)
-            .collect()
+        self.relations().referring(table).to_vec()
     }
 
     /// The tables that may have an index of a name, in the order of their numbers.
+    #[inline]
     fn indexed(&self, name: &str) -> Vec<u16> {
-        let has_it = |number: &u16| {
-            let schema = self.row_schema(*number).into_iter();
-            let mut indexes = schema.flat_map(|schema| &schema.indexes);
-            indexes.any(|index| index.name == name)
-        };
-        (0..self.definitions().len() as u16)
-            .filter(has_it)
-            .collect()
+        self.relations().indexed(name)
     }
 
     /// The schema of a table; `None` if there is no such table.
@@ -139,13 +139,8 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
     }
 
     #[inline]
-    fn referring(&self, table: u16) -> Vec<u16> {
-        (**self).referring(table)
-    }
-
-    #[inline]
-    fn indexed(&self, name: &str) -> Vec<u16> {
-        (**self).indexed(name)
+    fn relations(&self) -> &Relations {
+        (**self).relations()
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use sardonyx_rows::key::KeyBytes;
 use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace};
 use sardonyx_rows::row::same;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::{Index, RowWriter, TableError, WriteRows};
+use sardonyx_rows::{Index, Relations, RowWriter, TableError, WriteRows};
 use sardonyx_storage::catalogue::Definitions;
 use std::sync::Arc;
 
@@ -33,13 +33,8 @@ impl ReadRows for OpenRows {
     }
 
     #[inline]
-    fn referring(&self, table: u16) -> Vec<u16> {
-        self.snapshot.referring(table).to_vec()
-    }
-
-    #[inline]
-    fn indexed(&self, name: &str) -> Vec<u16> {
-        self.snapshot.index_names.tables(name)
+    fn relations(&self) -> &Relations {
+        &self.snapshot.relations
     }
 
     #[inline]

@@ -10,7 +10,9 @@ use sardonyx_rows::key::KeyShape;
 use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::read::{CountedRows, EachRow, ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value};
-use sardonyx_rows::{AnyRow, Found, Index, KeyValues, RowForm, RowRef, Rows, TableError};
+use sardonyx_rows::{
+    AnyRow, Found, Index, KeyValues, Relations, RowForm, RowRef, Rows, TableError,
+};
 use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot, SnapshotEnded};
@@ -123,13 +125,8 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
     }
 
     #[inline]
-    fn referring(&self, table: u16) -> Vec<u16> {
-        SpaceSnapshot::referring(self, table).to_vec()
-    }
-
-    #[inline]
-    fn indexed(&self, name: &str) -> Vec<u16> {
-        self.index_names.tables(name)
+    fn relations(&self) -> &Relations {
+        &self.relations
     }
 
     #[inline]

@@ -9,7 +9,9 @@ use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
 use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::{AnyRow, Found, Index, KeyValues, RowForm, RowRef, Rows, TableError};
+use sardonyx_rows::{
+    AnyRow, Found, Index, KeyValues, Relations, RowForm, RowRef, Rows, TableError,
+};
 use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use std::fmt;
@@ -90,13 +92,8 @@ impl<'a> ReadRows for View<'a> {
     }
 
     #[inline]
-    fn referring(&self, table: u16) -> Vec<u16> {
-        self.space().tables.references().to(table).to_vec()
-    }
-
-    #[inline]
-    fn indexed(&self, name: &str) -> Vec<u16> {
-        self.space().tables.index_names().tables(name)
+    fn relations(&self) -> &Relations {
+        self.space().tables.relations()
     }
 
     #[inline]
@@ -169,13 +166,8 @@ impl ReadRows for Transaction<'_> {
     }
 
     #[inline]
-    fn referring(&self, table: u16) -> Vec<u16> {
-        self.space.tables.references().to(table).to_vec()
-    }
-
-    #[inline]
-    fn indexed(&self, name: &str) -> Vec<u16> {
-        self.space.tables.index_names().tables(name)
+    fn relations(&self) -> &Relations {
+        self.space.tables.relations()
     }
 
     #[inline]

@@ -5,7 +5,8 @@ use super::{NodeEntries, NodeTables};
 use sardonyx_base::error::Error;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{
-    FoundRow, Index, IndexRange, ReadRow, ReadRows, Record, RecordRow, ScanPlace, TableError,
+    FoundRow, Index, IndexRange, ReadRow, ReadRows, Record, RecordRow, Relations, ScanPlace,
+    TableError,
 };
 use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::tree::Intent;
@@ -54,6 +55,10 @@ impl<'t> ReadRows for NodeTables<'t> {
 
     fn definitions(&self) -> &Definitions {
         self.tables.definitions()
+    }
+
+    fn relations(&self) -> &Relations {
+        self.tables.relations()
     }
 
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>> {
