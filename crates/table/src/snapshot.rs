@@ -256,7 +256,6 @@ impl SpaceSnapshot {
         &self.catalogue.definitions
     }
 
-    /// The tables that refer to one.
     #[inline]
     pub(crate) fn referring(&self, table: u16) -> &[u16] {
         self.relations.referring(table)

@@ -67,7 +67,6 @@ impl<'r, T: RowForm<OpenRow<'r>>> OpenScan<'r, T> {
         })
     }
 
-    /// The next row of the snapshot.
     #[inline]
     pub(super) fn next_frozen(&mut self) -> Result<Option<RowRef<'r, PageSnapshot>>, TableError> {
         if let Some(error) = self.refused.take() {
