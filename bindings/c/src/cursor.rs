@@ -5,7 +5,8 @@ use crate::handle::{Kind, Pool, alone};
 use crate::statement::Plan;
 use crate::status::Failure;
 use crate::status::sdx_status::{self, SDX_END};
-use sardonyx::rows::{ReadIndex, ReadRow, Rows, WriteRows};
+use sardonyx::low_level::IndexEntries;
+use sardonyx::rows::{Index, IndexRange, ReadRow, Rows, WriteRows};
 use sardonyx::schema::Value;
 use sardonyx::{Error, Snapshot};
 use sardonyx_base::sync::futex::Mutex;
@@ -162,7 +163,7 @@ impl Wanted {
     }
 
     /// The rows of an index.
-    pub fn walk<I: ReadIndex>(&self, index: &I) -> Result<I::Range, Error> {
+    pub fn walk<E: IndexEntries>(&self, index: &Index<E>) -> Result<IndexRange<E>, Error> {
         match (&self.from, self.starts_with) {
             (Bound::Included(key) | Bound::Excluded(key), true) => index.starts_with(key),
             _ => index.range((self.from.clone(), self.to.clone())),

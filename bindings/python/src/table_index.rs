@@ -9,7 +9,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 use sardonyx::Error;
-use sardonyx::rows::{CountedRows, ReadIndex, ReadRow};
+use sardonyx::low_level::IndexEntries;
+use sardonyx::rows::{CountedRows, ReadRow};
 use sardonyx::schema::{Schema, Value};
 use std::ops::Bound as Edge;
 use std::sync::Arc;
@@ -98,10 +99,10 @@ impl Range {
     }
 
     /// Reads the selected rows of an index.
-    pub fn of_index<I: ReadIndex<Row: ReadRow>>(
+    pub fn of_index<E: IndexEntries>(
         &self,
         schema: &Arc<Schema>,
-        index: &I,
+        index: &sardonyx::rows::Index<E>,
         want: &Want,
     ) -> Result<Got, Error> {
         let rows = match &self.keys {

@@ -2,16 +2,43 @@
 //! the store has from then on.
 
 use crate::constraints::{ConstrainedRows, Due, HeldReference, check_added_condition, check_held};
-use crate::error::{TableError, check_name};
+use crate::error::{TableError, check_name, refused};
 use crate::rows::Rows;
 use crate::schema::{
-    Column, Declared, ForeignKey, GeneratedColumn, IndexDefinition, IndexKind, Schema, SchemaError,
-    Type, Value,
+    Column, Declared, ForeignKey, GeneratedColumn, IndexDefinition, IndexKind, IntoSchema, Schema,
+    SchemaError, Type, Value,
 };
 use sardonyx_base::error::Error;
 
 /// A store of rows whose schemas can be changed.
 pub trait DefineRows: ConstrainedRows + Sized {
+    /// Creates a table with this schema, if there is none. Returns its number.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if no table can have it, the table has another one, there is something else of this name, or the name
+    /// is one of the engine's own; [`Error::Limit`], [`Error::Full`]. Nothing has changed then.
+    fn create_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error>;
+
+    /// Drops a table with all its rows.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, or another table refers to it; [`Error::Limit`], [`Error::Full`]. Nothing
+    /// has changed then.
+    fn drop_table(&mut self, name: &str) -> Result<(), Error>;
+
+    /// Deletes all rows of a table at once.
+    ///
+    /// # Errors
+    /// The errors of [`DefineRows::drop_table`].
+    fn truncate(&mut self, name: &str) -> Result<(), Error>;
+
+    /// Gives a table another name.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, something has the new name, or that is one of the engine's own;
+    /// [`Error::Limit`]. Nothing has changed then.
+    fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error>;
+
     /// Gives a table another schema, which its rows have already, and builds and drops its indexes. References that are new
     /// are checked.
     ///
@@ -19,6 +46,29 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// [`Error::Refused`] if there is no such table, or it cannot have the schema; [`Error::Duplicate`] if rows have one key
     /// in a unique index; [`Error::Limit`], [`Error::Full`]. Nothing has changed then.
     fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error>;
+
+    /// Adds a table without rows to the catalogue, which has nothing of this name: its number. Its rows are those of a
+    /// schema without references; `schema` makes the whole one, as soon as the number is known.
+    ///
+    /// # Errors
+    /// The error of `schema`; [`Error::Refused`] if the store cannot have such a table; [`Error::Limit`], [`Error::Full`].
+    /// The caller undoes the step then.
+    #[doc(hidden)]
+    fn add_table(
+        &mut self,
+        name: &str,
+        rows: &Schema,
+        schema: impl FnOnce(&Self, u16) -> Result<Schema, TableError>,
+    ) -> Result<u16, TableError>;
+
+    /// A declared schema as the store keeps it.
+    ///
+    /// # Errors
+    /// The error of a schema that the store cannot keep.
+    #[doc(hidden)]
+    fn kept_schema(schema: Schema) -> Result<Schema, SchemaError> {
+        Ok(schema)
+    }
 
     /// Sets a column in those rows of a table whose shape does not have it. They move to the newest shape. `value`
     /// computes the column's value of a row's columns.
@@ -370,10 +420,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
         change: impl FnOnce(&Schema) -> Result<Schema, SchemaError>,
     ) -> Result<(), Error> {
         let (schema, name) = self.described(table)?;
-        let schema = change(&schema).map_err(|source| TableError::Schema {
-            table: name.to_string(),
-            source: Box::new(source),
-        })?;
+        let schema = change(&schema).map_err(refused(&name))?;
         self.store_schema(table, schema)
     }
 }

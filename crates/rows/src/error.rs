@@ -301,6 +301,14 @@ impl TableError {
     }
 }
 
+/// The error of a schema that no table of this name can have.
+pub fn refused(table: &str) -> impl Fn(SchemaError) -> TableError + '_ {
+    move |source| TableError::Schema {
+        table: table.to_string(),
+        source: Box::new(source),
+    }
+}
+
 impl From<Infallible> for TableError {
     fn from(never: Infallible) -> Self {
         match never {}

@@ -6,10 +6,11 @@
 //! - [`JournalRow`]: a struct that is a row of a journal;
 //! - [`row`]: a row by its columns' names ([`RowRef`], [`RowWriter`]); [`RowFormat`]: rows as bytes of their own;
 //! - [`ReadRows`], [`WriteRows`]: the traits that a store of rows implements; [`Rows`]: a table's rows in any of them;
+//! - [`Index`]: an ordered index of a table in any store, which implements [`IndexEntries`]; [`IndexRange`]: its rows;
 //! - [`key`]: keys as bytes whose order is that of the values;
 //! - [`layout`], [`values`]: rows, and text and bytes of any length, in pages;
 //! - [`condition`]: conditions over the columns of a row;
-//! - [`define`]: changes of tables' definitions;
+//! - [`declare`], [`define`]: tables declared, and changes of their definitions; [`Relations`] of their schemas;
 //! - [`constraints`]: checks that a store makes of its rows: conditions, references;
 //! - [`networks`]: addresses of hosts and networks as bytes; [`ranges`]: ranges of numbers, days and moments as bytes;
 //! - [`value_text`]: values as text; [`types`]: dates and the like as fields; [`decimals`]: arithmetic of decimals.
@@ -34,15 +35,18 @@
     )
 )]
 
+mod catalogue;
 #[doc(hidden)]
 pub mod columns;
 mod compare;
 pub mod condition;
 pub mod constraints;
 pub mod decimals;
+pub mod declare;
 pub mod define;
 mod error;
 pub mod fields;
+mod index;
 mod journal;
 pub mod key;
 pub mod layout;
@@ -52,7 +56,6 @@ mod plain;
 pub mod ranges;
 pub mod read;
 pub mod record;
-mod record_index;
 pub mod records;
 pub mod row;
 mod rows;
@@ -63,25 +66,27 @@ pub mod values;
 pub mod write;
 pub mod zoned_times;
 
+pub use catalogue::Relations;
 pub use columns::{ColumnType, RecordColumn};
 pub use compare::{beyond_rows, declared_rows, record_schema, records_of, table_of};
 pub use define::DefineRows;
-pub use error::{RESERVED, TableError, check_name};
+pub use error::{RESERVED, TableError, check_name, refused};
 pub use fields::{StoredField, check_fields};
 #[doc(hidden)]
 pub use fields::{find_columns, no_value_of_field};
+pub use index::{Index, IndexEntries, IndexRange, Indexed, TokenEntries};
 pub use journal::{
     FormattedRow, Journal, JournalFormat, JournalRow, PlainJournalRow, definition_of_journal,
 };
 pub use key::KeyValues;
 pub use open::{Conflict, ConflictWith, TransactionEnded};
 pub use plain::{Field, Plain, PlainLayout, RecordKey, field_of, plain_at};
-pub use read::{CountedRows, EachRow, ReadIndex, ReadRow, ReadRows, ScanPlace, ScanRows};
+pub use read::{CountedRows, EachRow, ReadRow, ReadRows, ScanPlace, ScanRows};
 pub use record::{
-    AnyRow, FieldColumn, Found, Record, RowForm, Table, definition_of_plain, definition_of_table,
+    AnyRow, FieldColumn, Found, FoundRow, Record, RecordRow, RowForm, Table, definition_of_plain,
+    definition_of_table,
 };
-pub use record_index::RecordIndex;
-pub use records::{RecordMut, RecordRow, RecordRows, RecordsOf};
+pub use records::{RecordMut, RecordRows};
 pub use row::{KeyRange, OneRow, RowError, RowFormat, RowRef, RowWriter};
 pub use rows::Rows;
 pub use write::WriteRows;

@@ -1,12 +1,13 @@
 //! Reading rows, wherever they are kept: in main memory, in a snapshot.
 //!
-//! - [`ReadRows`]: a state of tables, which a store of rows implements;
-//! - [`ReadIndex`]: one of its ordered indexes;
+//! - [`ReadRows`]: a state of tables, which a store of rows implements, with its indexes ([`Index`]);
 //! - [`ReadRow`]: a row of it.
 //!
 //! The row types are associated, so that code over these traits is compiled for each store by itself.
 
+use crate::catalogue::Relations;
 use crate::error::TableError;
+use crate::index::{Index, IndexEntries};
 use crate::key::KeyValues;
 use crate::row::RowRef;
 use crate::schema::{Schema, Value, ValueRef};
@@ -14,7 +15,6 @@ use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 /// A state of tables, to read. Tables are named by their numbers in the catalogue.
@@ -27,36 +27,35 @@ pub trait ReadRows {
     type Scan<'r>: ScanRows<Row = Self::Row<'r>>
     where
         Self: 'r;
-    /// An ordered index of a table.
-    type Index<'r>: ReadIndex<Row = Self::Row<'r>>
+    /// The entries of an ordered index of a table.
+    type Entries<'r>: IndexEntries<Row = Self::Row<'r>>
     where
         Self: 'r;
 
     /// The tables, journals and areas.
     fn definitions(&self) -> &Definitions;
 
+    /// The name of a table, for errors.
+    #[doc(hidden)]
+    #[cold]
+    fn name_of(&self, table: u16) -> String {
+        let definition = self.definitions().get(usize::from(table));
+        definition.map_or_else(|| format!("number {table}"), |there| there.name.clone())
+    }
+
+    /// The references between the tables, and the names of their indexes.
+    fn relations(&self) -> &Relations;
+
     /// The tables that refer to one, in the order of their numbers.
+    #[inline]
     fn referring(&self, table: u16) -> Vec<u16> {
-        let refers = |number: &u16| {
-            let schema = self.row_schema(*number).into_iter();
-            let mut keys = schema.flat_map(|schema| &schema.foreign_keys);
-            keys.any(|key| key.table == table)
-        };
-        (0..self.definitions().len() as u16)
-            .filter(refers)
-            .collect()
+        self.relations().referring(table).to_vec()
     }
 
     /// The tables that may have an index of a name, in the order of their numbers.
+    #[inline]
     fn indexed(&self, name: &str) -> Vec<u16> {
-        let has_it = |number: &u16| {
-            let schema = self.row_schema(*number).into_iter();
-            let mut indexes = schema.flat_map(|schema| &schema.indexes);
-            indexes.any(|index| index.name == name)
-        };
-        (0..self.definitions().len() as u16)
-            .filter(has_it)
-            .collect()
+        self.relations().indexed(name)
     }
 
     /// The schema of a table; `None` if there is no such table.
@@ -111,7 +110,7 @@ pub trait ReadRows {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table, or no such index.
-    fn row_index(&self, table: u16, name: &str) -> Result<Self::Index<'_>, Error>;
+    fn row_index(&self, table: u16, name: &str) -> Result<Index<Self::Entries<'_>>, Error>;
 }
 
 /// A state that knows how many rows its tables have: to ask for that cannot fail. Elsewhere they are counted
@@ -129,8 +128,8 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
         = S::Scan<'r>
     where
         Self: 'r;
-    type Index<'r>
-        = S::Index<'r>
+    type Entries<'r>
+        = S::Entries<'r>
     where
         Self: 'r;
 
@@ -140,13 +139,8 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
     }
 
     #[inline]
-    fn referring(&self, table: u16) -> Vec<u16> {
-        (**self).referring(table)
-    }
-
-    #[inline]
-    fn indexed(&self, name: &str) -> Vec<u16> {
-        (**self).indexed(name)
+    fn relations(&self) -> &Relations {
+        (**self).relations()
     }
 
     #[inline]
@@ -189,7 +183,7 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
     }
 
     #[inline]
-    fn row_index(&self, table: u16, name: &str) -> Result<Self::Index<'_>, Error> {
+    fn row_index(&self, table: u16, name: &str) -> Result<Index<Self::Entries<'_>>, Error> {
         (**self).row_index(table, name)
     }
 }
@@ -312,162 +306,5 @@ impl ScanPlace {
     #[inline]
     pub fn rows(self) -> usize {
         self.rows
-    }
-}
-
-/// An ordered index of a table, to find rows by it. A store has the methods that make and walk a span of keys; the verbs
-/// are made of them, once for all stores.
-///
-/// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of [`Value`]s. A bound of fewer
-/// values than the index has columns means all keys that begin with them.
-pub trait ReadIndex {
-    /// A row that it finds.
-    type Row;
-    /// Rows in its order, from both ends. The first error ends the range.
-    type Range: DoubleEndedIterator<Item = Result<Self::Row, Error>>;
-    /// A part of the index, between two places.
-    type Span;
-
-    /// The keys of a range. One that ends before it begins has none, or is refused.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::get_by`]; [`Error::Refused`] of a range that ends before it begins.
-    fn span<K: KeyValues>(
-        &self,
-        range: impl RangeBounds<K>,
-        refuses_reversed: bool,
-    ) -> Result<Self::Span, Error>;
-
-    /// The keys that begin with these values; of which the last, a text or bytes, may go on.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::get_by`].
-    fn beginning(&self, key: impl KeyValues, goes_on: bool) -> Result<Self::Span, Error>;
-
-    /// All keys.
-    ///
-    /// # Errors
-    /// [`Error::Limit`] if the snapshot was ended.
-    fn everything(&self) -> Result<Self::Span, Error>;
-
-    /// The rows of a span.
-    ///
-    /// # Errors
-    /// [`Error::Limit`] if the snapshot was ended.
-    fn walk(&self, span: Self::Span) -> Result<Self::Range, Error>;
-
-    /// The number of rows of a span, counted without reading the rows.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::walk`].
-    fn count(&self, span: Self::Span) -> Result<u64, Error>;
-
-    /// One of the rows whose keys begin with these values, each as likely as the others. `below` returns numbers below
-    /// a bound, all alike likely. `None` if there is no row, or if the index finds none in a time that does not grow with
-    /// their number: then the caller walks.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::get_by`].
-    fn draw(
-        &self,
-        key: impl KeyValues,
-        below: &mut dyn FnMut(u64) -> u64,
-    ) -> Result<Option<Self::Row>, Error> {
-        let _ = (key, below);
-        Ok(None)
-    }
-
-    /// The first row with this key, or whose key begins with these values.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if the index's columns cannot have the values, [`Error::Limit`] if the key is too long or
-    /// the snapshot was ended.
-    #[inline]
-    fn get_by(&self, key: impl KeyValues) -> Result<Option<Self::Row>, Error> {
-        self.prefix(key)?.next().transpose()
-    }
-
-    /// The rows whose keys are in a range.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::get_by`]; [`Error::Refused`] if the range ends before it begins.
-    #[inline]
-    fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<Self::Range, Error> {
-        self.walk(self.span(range, true)?)
-    }
-
-    /// The rows whose keys are in a range; of one that ends before it begins, none.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::get_by`].
-    #[inline]
-    fn range_or_none<K: KeyValues>(
-        &self,
-        range: impl RangeBounds<K>,
-    ) -> Result<Self::Range, Error> {
-        self.walk(self.span(range, false)?)
-    }
-
-    /// The rows whose keys begin with these values.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::get_by`].
-    #[inline]
-    fn prefix(&self, key: impl KeyValues) -> Result<Self::Range, Error> {
-        self.walk(self.beginning(key, false)?)
-    }
-
-    /// The rows whose keys begin with these values, of which the last, a text or bytes, may go on.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::get_by`].
-    #[inline]
-    fn starts_with(&self, key: impl KeyValues) -> Result<Self::Range, Error> {
-        self.walk(self.beginning(key, true)?)
-    }
-
-    /// All rows, in the order of the index.
-    ///
-    /// # Errors
-    /// [`Error::Limit`] if the snapshot was ended.
-    #[inline]
-    fn all(&self) -> Result<Self::Range, Error> {
-        self.walk(self.everything()?)
-    }
-
-    /// The first row of all.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::all`].
-    #[inline]
-    fn first(&self) -> Result<Option<Self::Row>, Error> {
-        self.all()?.next().transpose()
-    }
-
-    /// The last row of all.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::all`].
-    #[inline]
-    fn last(&self) -> Result<Option<Self::Row>, Error> {
-        self.all()?.next_back().transpose()
-    }
-
-    /// The number of rows whose keys are in a range, counted without reading the rows.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::range`].
-    #[inline]
-    fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
-        self.count(self.span(range, true)?)
-    }
-
-    /// The same; of a range that ends before it begins, none.
-    ///
-    /// # Errors
-    /// The errors of [`ReadIndex::get_by`].
-    #[inline]
-    fn count_range_or_none<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
-        self.count(self.span(range, false)?)
     }
 }

@@ -10,6 +10,7 @@
 
 use crate::error::TableError;
 use crate::plain::{Plain, PlainLayout};
+use crate::read::ReadRow;
 use crate::row::{RowRef, RowWriter};
 use crate::schema::{Schema, SchemaBuilder, Type, ValueRef};
 use sardonyx_storage::catalogue::{Definition, Kind};
@@ -153,9 +154,52 @@ impl<P: ?Sized> Copy for Found<'_, P> {}
 #[derive(Clone, Copy, Debug)]
 pub enum AnyRow {}
 
-/// The form in which a verb returns a row of pages: a [record](Record::Ref) borrowed from live ones, a copy from a
-/// snapshot's, or the row by its columns for [`AnyRow`].
-pub trait RowForm<'a, P: PageRead + ?Sized> {
+/// A row that can be read as a record.
+pub trait RecordRow: ReadRow {
+    /// The record, by the columns that its fields are.
+    ///
+    /// # Errors
+    /// [`TableError::Field`] if a value is not of its field's type, and the errors of reading a row.
+    fn to_record<R: Record>(&self, columns: &R::Columns) -> Result<R, TableError>;
+}
+
+impl<P: PageRead + ?Sized> RecordRow for RowRef<'_, P>
+where
+    TableError: From<P::Error>,
+{
+    #[inline]
+    fn to_record<R: Record>(&self, columns: &R::Columns) -> Result<R, TableError> {
+        R::read_row(columns, self)
+    }
+}
+
+/// A row as its store finds it, to be returned in a form.
+pub trait FoundRow {
+    /// The row, to read by its columns.
+    type Row;
+
+    /// Reads so much of it that its columns can be read.
+    ///
+    /// # Errors
+    /// The errors of reading a row.
+    fn into_row(self) -> Result<Self::Row, TableError>;
+}
+
+impl<'a, P: PageRead + ?Sized> FoundRow for Found<'a, P>
+where
+    TableError: From<P::Error>,
+{
+    type Row = RowRef<'a, P>;
+
+    #[inline(always)]
+    fn into_row(self) -> Result<RowRef<'a, P>, TableError> {
+        self.row()
+    }
+}
+
+/// The form in which a verb returns a row that was found: a [record](Record::Ref) borrowed from live pages, a record of its
+/// own from other ones, or the row by its columns for [`AnyRow`]. `W` is the row as its store finds it: [`Found`] in pages.
+pub trait RowForm<W> {
     /// The form's type.
     type Item;
     /// The fields' columns in a table.
@@ -174,7 +218,7 @@ pub trait RowForm<'a, P: PageRead + ?Sized> {
     /// # Errors
     /// [`TableError::Field`] if a value is not of its field's type, and the errors of reading a row.
     #[doc(hidden)]
-    fn give(found: Found<'a, P>, columns: &Self::Columns) -> Result<Self::Item, TableError>;
+    fn give(found: W, columns: &Self::Columns) -> Result<Self::Item, TableError>;
 
     /// The same, of a row whose page was read: plain data is taken from that page.
     ///
@@ -183,7 +227,7 @@ pub trait RowForm<'a, P: PageRead + ?Sized> {
     #[doc(hidden)]
     #[inline(always)]
     fn give_of_page(
-        found: Found<'a, P>,
+        found: W,
         _page: &[u8],
         columns: &Self::Columns,
     ) -> Result<Self::Item, TableError> {
@@ -195,7 +239,7 @@ pub trait RowForm<'a, P: PageRead + ?Sized> {
     const BYTES: usize;
 }
 
-impl<'a, R: Record> RowForm<'a, [u8]> for R {
+impl<'a, R: Record> RowForm<Found<'a>> for R {
     type Item = R::Ref<'a>;
     type Columns = R::Columns;
     const BYTES: usize = bytes_read::<R>();
@@ -211,7 +255,7 @@ impl<'a, R: Record> RowForm<'a, [u8]> for R {
     }
 }
 
-impl<'a, R: Record> RowForm<'a, PageSnapshot> for R {
+impl<'a, R: Record> RowForm<Found<'a, PageSnapshot>> for R {
     type Item = R;
     type Columns = R::Columns;
     const BYTES: usize = bytes_read::<R>();
@@ -250,11 +294,25 @@ impl<'a, R: Record> RowForm<'a, PageSnapshot> for R {
     }
 }
 
-impl<'a, P: PageRead + ?Sized + 'a> RowForm<'a, P> for AnyRow
-where
-    TableError: From<P::Error>,
-{
-    type Item = RowRef<'a, P>;
+/// Rows of other stores are read as records by their columns.
+impl<W: RecordRow, R: Record> RowForm<W> for R {
+    type Item = R;
+    type Columns = R::Columns;
+    const BYTES: usize = bytes_read::<R>();
+
+    #[inline]
+    fn columns_of(schema: &Schema, table: &str) -> Result<R::Columns, TableError> {
+        R::columns_in(schema, table)
+    }
+
+    #[inline]
+    fn give(found: W, columns: &R::Columns) -> Result<R, TableError> {
+        found.to_record(columns)
+    }
+}
+
+impl<W: FoundRow> RowForm<W> for AnyRow {
+    type Item = W::Row;
     type Columns = ();
     const BYTES: usize = 1;
 
@@ -264,8 +322,8 @@ where
     }
 
     #[inline(always)]
-    fn give(found: Found<'a, P>, (): &()) -> Result<RowRef<'a, P>, TableError> {
-        found.row()
+    fn give(found: W, (): &()) -> Result<W::Row, TableError> {
+        found.into_row()
     }
 }
 

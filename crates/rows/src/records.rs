@@ -1,43 +1,20 @@
 //! Records of a program's types in a transaction: the verbs that are made of a store's few operations, written once for all
 //! stores of rows.
 //!
-//! - [`RecordRow`]: a row that can be read as a record;
 //! - [`RecordRows`]: a transaction that has records, by their places;
 //! - the verbs as functions of it, which the stores' transactions have under their names;
-//! - [`RecordMut`], [`RecordsOf`]: a record taken out to be changed, rows given as records.
+//! - [`RecordMut`]: a record taken out to be changed.
 //!
 //! All dispatch is static: a store's transaction has each verb as if it were its own.
 
 use crate::error::TableError;
 use crate::fields::values_of;
-use crate::read::ReadRow;
 use crate::record::{Record, Table};
-use crate::row::RowRef;
 use crate::rows::Rows;
 use crate::write::WriteRows;
 use sardonyx_base::error::Error;
-use sardonyx_storage::store::PageRead;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-
-/// A row that can be read as a record.
-pub trait RecordRow: ReadRow {
-    /// The record, by the columns that its fields are.
-    ///
-    /// # Errors
-    /// [`TableError::Field`] if a value is not of its field's type, and the errors of reading a row.
-    fn to_record<R: Record>(&self, columns: &R::Columns) -> Result<R, TableError>;
-}
-
-impl<P: PageRead + ?Sized> RecordRow for RowRef<'_, P>
-where
-    TableError: From<P::Error>,
-{
-    #[inline]
-    fn to_record<R: Record>(&self, columns: &R::Columns) -> Result<R, TableError> {
-        R::read_row(columns, self)
-    }
-}
 
 /// A transaction that has records, by their places.
 pub trait RecordRows: WriteRows {
@@ -288,50 +265,5 @@ impl<S: RecordRows, R: Record> DerefMut for RecordMut<'_, S, R> {
 impl<S: RecordRows, R: Record + fmt::Debug> fmt::Debug for RecordMut<'_, S, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.record.fmt(f)
-    }
-}
-
-/// Rows of a store, given as records.
-pub struct RecordsOf<I, R: Record> {
-    rows: I,
-    columns: R::Columns,
-}
-
-impl<I, R: Record> RecordsOf<I, R> {
-    /// Records of these rows; `columns` are the record's fields.
-    #[doc(hidden)]
-    pub fn new(rows: I, columns: R::Columns) -> Self {
-        RecordsOf { rows, columns }
-    }
-
-    fn give<W: RecordRow>(&self, row: Result<W, Error>) -> Result<R, Error> {
-        Ok(row?.to_record(&self.columns)?)
-    }
-}
-
-impl<W: RecordRow, I: Iterator<Item = Result<W, Error>>, R: Record> Iterator for RecordsOf<I, R> {
-    type Item = Result<R, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let row = self.rows.next()?;
-        Some(self.give(row))
-    }
-}
-
-impl<W, I, R> DoubleEndedIterator for RecordsOf<I, R>
-where
-    W: RecordRow,
-    I: DoubleEndedIterator<Item = Result<W, Error>>,
-    R: Record,
-{
-    fn next_back(&mut self) -> Option<Self::Item> {
-        let row = self.rows.next_back()?;
-        Some(self.give(row))
-    }
-}
-
-impl<I: fmt::Debug, R: Record> fmt::Debug for RecordsOf<I, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RecordsOf {:?} as {}", self.rows, R::TABLE)
     }
 }

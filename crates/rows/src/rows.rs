@@ -1,6 +1,7 @@
 //! The rows of a table by the names of its columns, in any store.
 
 use crate::error::TableError;
+use crate::index::Index;
 use crate::read::{CountedRows, ReadRow, ReadRows, ScanPlace};
 use crate::row::{RowError, RowWriter};
 use crate::schema::{Schema, Value, ValueRef};
@@ -90,7 +91,7 @@ impl<S: ReadRows> Rows<S> {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such index.
-    pub fn index(&self, name: &str) -> Result<S::Index<'_>, Error> {
+    pub fn index(&self, name: &str) -> Result<Index<S::Entries<'_>>, Error> {
         self.store.row_index(self.number, name)
     }
 }

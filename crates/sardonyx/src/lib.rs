@@ -208,14 +208,10 @@ pub mod reports {
 /// Rows: by their columns' names, by indexes, and the traits of all states and transactions that have rows.
 pub mod rows {
     pub use sardonyx_rows::{
-        AnyRow, CountedRows, DefineRows, EachRow, OneRow, ReadIndex, ReadRow, ReadRows,
-        RecordIndex, RecordMut, RecordRow, RecordRows, RecordsOf, RowRef, RowWriter, Rows,
-        ScanRows, WriteRows,
+        AnyRow, CountedRows, DefineRows, EachRow, Index, IndexRange, OneRow, ReadRow, ReadRows,
+        RecordMut, RecordRow, RecordRows, RowRef, RowWriter, Rows, ScanRows, WriteRows,
     };
-    pub use sardonyx_table::{
-        Index, IndexRange, Marked, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, Row,
-        SpaceSnapshot, Walk,
-    };
+    pub use sardonyx_table::{Marked, OpenRow, OpenRows, OpenScan, Row, SpaceSnapshot, Walk};
 }
 
 /// Schemas of tables, known at run time, and migrations from one to the next.
@@ -244,7 +240,7 @@ pub mod low_level {
     pub use resident::*;
     pub use sardonyx_derive::ResidentOfPrograms as Resident;
     pub use sardonyx_rows::constraints::{Due, HeldReference};
-    pub use sardonyx_rows::{RecordColumn, RecordKey, RowForm};
+    pub use sardonyx_rows::{FoundRow, IndexEntries, RecordColumn, RecordKey, RowForm};
     #[doc(hidden)]
     pub use sardonyx_storage::log::writer::Gathering;
     pub use sardonyx_storage::page::Address;
@@ -253,6 +249,7 @@ pub mod low_level {
     pub use sardonyx_table::{
         Beside, IndexBeside, IndexChanges, IndexRun, LeftRows, OpenChanges, OwnRow, Redefined,
     };
+    pub use sardonyx_table::{OpenEntries, TreeEntries};
 
     /// The path at which the derive of plain data finds the trait; [`record!`](crate::record!) writes the derive.
     #[doc(hidden)]

@@ -92,9 +92,9 @@ pub use sardonyx_sharing::node::loose::{
     LooseNode, LooseOptions, OneHost, PageServer, Register, Serving,
 };
 pub use sardonyx_sharing::node::{
-    KEY_BYTES_MAX, Node, NodeError, NodeIndex, NodeJournal, NodeJournalRows, NodeMark, NodeOptions,
-    NodeRecords, NodeStatistics, NodeTables, Nodes, OwnedRow, PagesInUse, TableIndex, TableNode,
-    TableRange, Transaction,
+    KEY_BYTES_MAX, Node, NodeEntries, NodeError, NodeIndex, NodeJournal, NodeJournalRows, NodeMark,
+    NodeOptions, NodeRecords, NodeStatistics, NodeTables, Nodes, OwnedRow, PagesInUse, TableNode,
+    Transaction,
 };
 /// The time at which modified pages are stored.
 pub use sardonyx_sharing::protocol::UpdateStrategy;

@@ -2,12 +2,11 @@
 
 use crate::Error;
 use sardonyx_base::process::Process;
-use sardonyx_rows::Rows;
-use sardonyx_rows::{Record, Table};
+use sardonyx_rows::{Index, Record, Rows, Table};
 use sardonyx_serial::SerialError;
 use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::store::{PageSnapshot, SnapshotLife};
-use sardonyx_table::{Index, OpenRows, SnapshotScan, SpaceSnapshot};
+use sardonyx_table::{OpenRows, SnapshotScan, SpaceSnapshot, TreeEntries};
 use std::sync::Arc;
 
 /// The state of all tables at one commit, to read from any thread, for as long as it is kept, while transactions
@@ -125,7 +124,7 @@ impl Snapshot {
         &self,
         table: Table<R>,
         name: &str,
-    ) -> Result<Index<'_, R, PageSnapshot>, Error> {
+    ) -> Result<Index<TreeEntries<'_, PageSnapshot>, R>, Error> {
         self.check()?.index(table, name)
     }
 

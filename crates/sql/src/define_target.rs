@@ -219,29 +219,25 @@ pub(crate) trait DefineTarget: WriteTarget {
 
 /// The verbs of a store that are the same of every one.
 macro_rules! defines {
-    ($table:ident) => {
+    () => {
         fn view(&self) -> &dyn Source {
             self
         }
 
         fn create_table(&mut self, name: &str, schema: Schema) -> Result<u16, Error> {
-            let number = $table::create_table(self, name, schema)?;
-            Ok(number)
+            DefineRows::create_table(self, name, schema)
         }
 
         fn drop_table(&mut self, name: &str) -> Result<(), Error> {
-            $table::drop_table(self, name)?;
-            Ok(())
+            DefineRows::drop_table(self, name)
         }
 
         fn truncate(&mut self, name: &str) -> Result<(), Error> {
-            $table::truncate(self, name)?;
-            Ok(())
+            DefineRows::truncate(self, name)
         }
 
         fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error> {
-            $table::rename_table(self, name, to)?;
-            Ok(())
+            DefineRows::rename_table(self, name, to)
         }
 
         fn add_column(
@@ -351,7 +347,7 @@ macro_rules! defines {
 pub(crate) use defines;
 
 impl DefineTarget for OpenRows {
-    defines!(OpenRows);
+    defines!();
 }
 
 impl DefineTarget for Transaction<'_> {
@@ -359,5 +355,5 @@ impl DefineTarget for Transaction<'_> {
         Transaction::has_checked_rows(self, number)
     }
 
-    defines!(Transaction);
+    defines!();
 }

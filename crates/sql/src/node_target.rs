@@ -104,7 +104,7 @@ impl WriteTarget for NodeTables<'_> {
 }
 
 impl DefineTarget for NodeTables<'_> {
-    defines!(NodeTables);
+    defines!();
 
     /// Sequences are refused: each process draws from a reserve in its main memory.
     fn check_sequences(&self) -> Result<(), SqlError> {

@@ -2,7 +2,7 @@
 
 use crate::error::SqlError;
 use crate::rows::EachRow;
-use sardonyx::rows::{ReadIndex, ReadRow, ReadRows, ScanRows};
+use sardonyx::rows::{ReadRow, ReadRows, ScanRows};
 use sardonyx::schema::{Schema, Value};
 use sardonyx_rows::ScanPlace;
 use sardonyx_storage::catalogue::{Definitions, Kind};

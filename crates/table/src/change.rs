@@ -10,7 +10,7 @@ use crate::table::{Slot, page_bytes, shape_of};
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
 use sardonyx_rows::row::{RowRef, RowWriter};
-use sardonyx_rows::schema::{Schema, SchemaError, Type, Value};
+use sardonyx_rows::schema::{IntoSchema, Schema, SchemaError, Type, Value};
 use sardonyx_rows::{DefineRows, ReadRow, TableError, check_name};
 
 impl Transaction<'_> {
@@ -188,9 +188,39 @@ fn values_of(row: &RowRef<'_>) -> Result<Vec<Value>, TableError> {
 }
 
 impl DefineRows for Transaction<'_> {
+    fn create_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
+        Transaction::create_table(self, name, schema)
+    }
+
+    fn drop_table(&mut self, name: &str) -> Result<(), Error> {
+        Transaction::drop_table(self, name)
+    }
+
+    fn truncate(&mut self, name: &str) -> Result<(), Error> {
+        Transaction::truncate(self, name)
+    }
+
+    fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error> {
+        Transaction::rename_table(self, name, to)
+    }
+
     #[inline]
     fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error> {
         Transaction::store_schema(self, table, schema)
+    }
+
+    #[inline]
+    fn add_table(
+        &mut self,
+        name: &str,
+        rows: &Schema,
+        schema: impl FnOnce(&Self, u16) -> Result<Schema, TableError>,
+    ) -> Result<u16, TableError> {
+        let number = self.declare(rows.definition(name))?;
+        let schema = schema(self, number)?;
+        let stored = Transaction::store_schema(self, number, schema);
+        stored.map_err(TableError::of)?;
+        Ok(number)
     }
 
     #[inline]

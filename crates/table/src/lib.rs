@@ -40,7 +40,6 @@ pub mod changes;
 mod followed;
 pub mod hash;
 pub mod index;
-mod index_names;
 mod index_run;
 pub mod index_store;
 mod index_view;
@@ -50,7 +49,6 @@ mod ordered;
 mod ordered_build;
 mod packed;
 mod rebuild;
-mod references;
 mod row;
 mod rows;
 mod schemas;
@@ -68,10 +66,9 @@ mod values;
 pub use followed::{FollowError, FollowedSpace};
 pub use hash::KeyHash;
 pub use index_run::IndexRun;
-pub use index_view::{Index, IndexRange};
+pub use index_view::TreeEntries;
 pub use open::{
-    LeftRows, OpenChanges, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, OpenTransactions,
-    OwnRow,
+    LeftRows, OpenChanges, OpenEntries, OpenRow, OpenRows, OpenScan, OpenTransactions, OwnRow,
 };
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use row::Row;

@@ -2,7 +2,7 @@
 //! and other languages, and for `#[derive(Record)]`.
 //!
 //! The store's side of [`ReadRows`](sardonyx_rows::ReadRows) and [`WriteRows`](sardonyx_rows::WriteRows): of a state between
-//! transactions, of a transaction, of a snapshot. An [`Index`](crate::Index) finds
+//! transactions, of a transaction, of a snapshot. An [`Index`](sardonyx_rows::Index) finds
 //! rows in its order, in any of them.
 //!
 //! Invariants: a value stored in a row is one of its column's type; a row that was changed meets the conditions of its

@@ -16,11 +16,12 @@ use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
 use sardonyx_base::resident::Resident;
 use sardonyx_rows::constraints::check_added_references;
+use sardonyx_rows::declare::create_table;
 use sardonyx_rows::plain_at;
 use sardonyx_rows::record::definition_of_table;
 use sardonyx_rows::record::{Record, Table};
-use sardonyx_rows::schema::{IntoSchema, Schema, SchemaError, differences, is_as_said};
-use sardonyx_rows::{TableError, check_name};
+use sardonyx_rows::schema::{IntoSchema, Schema, SchemaError};
+use sardonyx_rows::{TableError, check_name, refused};
 use sardonyx_storage::catalogue::{Catalogue, Definition, Kind};
 use sardonyx_storage::page::Address;
 use std::collections::BTreeMap;
@@ -156,11 +157,7 @@ pub fn read_schemas(
         let Some(definition) = catalogue.definitions.get(usize::from(number)) else {
             return Err(damaged(at, "a schema of no table"));
         };
-        let refused = |source: SchemaError| TableError::Schema {
-            table: definition.name.clone(),
-            source: Box::new(source),
-        };
-        let schema = Schema::decode(&bytes).map_err(refused)?;
+        let schema = Schema::decode(&bytes).map_err(refused(&definition.name))?;
         if !fits(&schema, definition) {
             return Err(damaged(at, "a schema of other rows than its table has"));
         }
@@ -210,46 +207,7 @@ impl Transaction<'_> {
     /// The errors of [`Transaction::create_table`], but for the name's.
     #[doc(hidden)]
     pub fn create_any_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
-        let table = name.to_string();
-        let refused = |source: SchemaError| TableError::Schema {
-            table: name.to_string(),
-            source: Box::new(source),
-        };
-        let rows = schema.rows().map_err(refused)?;
-        let definitions = &self.space.catalogue.definitions;
-        if let Some(number) = definitions.named(name) {
-            let Some(stored) = self.space.schema(number) else {
-                let text = "there is something else of this name".to_string();
-                return Err(TableError::SchemaDiffers { table, text }.into());
-            };
-            let schema = schema.into_schema(name, &|name| self.named(name));
-            let schema = schema.map_err(refused)?;
-            if !is_as_said(stored, &schema) {
-                let named = |number: u16| {
-                    let definition = definitions.get(usize::from(number));
-                    definition.map_or_else(String::new, |definition| definition.name.clone())
-                };
-                let found = differences(stored, &schema, named).join("; ");
-                let text = format!(
-                    "{found}. Change one of them by a migration, or open the table as it is, by its name"
-                );
-                return Err(TableError::SchemaDiffers { table, text }.into());
-            }
-            return Ok(number);
-        }
-        self.whole(|tx| {
-            let number = tx.declare(rows.definition(name))?;
-            // A table may refer to itself.
-            let schema = schema.into_schema(name, &|name| tx.named(name));
-            tx.store_schema(number, schema.map_err(refused)?)?;
-            Ok(number)
-        })
-    }
-
-    /// The number and schema of the table of a name.
-    fn named(&self, name: &str) -> Option<(u16, Arc<Schema>)> {
-        let number = self.space.catalogue.definitions.named(name)?;
-        Some((number, self.space.schema(number)?.clone()))
+        Ok(create_table(self, name, schema)?)
     }
 
     /// Gives a table a schema, and stores it.
@@ -263,11 +221,7 @@ impl Transaction<'_> {
             return Err(TableError::UnknownHandle { number }.into());
         };
         let name = &definition.name;
-        let refused = |source: SchemaError| TableError::Schema {
-            table: name.clone(),
-            source: Box::new(source),
-        };
-        schema.check().map_err(refused)?;
+        schema.check().map_err(refused(name))?;
         if !fits(&schema, definition) {
             return Err(TableError::SchemaDiffers {
                 table: name.clone(),

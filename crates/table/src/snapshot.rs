@@ -10,21 +10,18 @@
 
 use crate::hash::KeyHash;
 use crate::index::{HashIndex, Shards};
-use crate::index_names::IndexNames;
 use crate::open::Known;
 use crate::ordered::Tree;
-use crate::references::References;
 use crate::secondary::Secondary;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, shape_of};
 use sardonyx_base::parts::Parts;
-use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::ComputeDefaults;
 use sardonyx_rows::key::KeyShape;
 use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::schema::Schema;
-use sardonyx_rows::table_of;
+use sardonyx_rows::{Relations, TableError, table_of};
 use sardonyx_storage::catalogue::{Catalogue, Definitions, Extent};
 use sardonyx_storage::store::{KeptPages, PageSnapshot, StoreError};
 use std::sync::{Arc, OnceLock};
@@ -39,9 +36,8 @@ pub struct SpaceSnapshot {
     pub(crate) computes_defaults: Option<Arc<dyn ComputeDefaults>>,
     /// By number; `None` for journals and areas.
     pub(crate) tables: Parts<Option<Arc<FrozenTable>>>,
-    /// The references between them.
-    pub(crate) references: References,
-    pub(crate) index_names: IndexNames,
+    /// The references between them, and the names of their indexes.
+    pub(crate) relations: Relations,
 }
 
 /// The parts besides pages of the last snapshot: the next one shares the unchanged ones.
@@ -209,8 +205,7 @@ impl TableSpace {
             catalogue: Arc::clone(&before.catalogue),
             computes_defaults: self.computes_defaults.lock().clone(),
             tables: before.tables.clone(),
-            references: self.tables.references().clone(),
-            index_names: self.tables.index_names().clone(),
+            relations: self.tables.relations().clone(),
         });
         self.newest_snapshot = Arc::downgrade(&snapshot);
         Ok(snapshot)
@@ -263,7 +258,7 @@ impl SpaceSnapshot {
 
     #[inline]
     pub(crate) fn referring(&self, table: u16) -> &[u16] {
-        self.references.to(table)
+        self.relations.referring(table)
     }
 
     /// The pages of rows, as they were.
@@ -285,8 +280,7 @@ impl SpaceSnapshot {
             self.tables.resize(place + 1, None);
         }
         let schema = defined.table.as_ref().map(|table| &*table.schema);
-        self.references.set(number, schema);
-        self.index_names.set(number, schema);
+        self.relations.set(number, schema);
         let table = self.tables.get_mut(place).expect("it is there now");
         let before = Defined {
             catalogue: std::mem::replace(&mut self.catalogue, defined.catalogue),

@@ -1,12 +1,11 @@
-//! The states of all tables, by number; which of them may have changed since the last snapshot, their references, and the
-//! names of their indexes.
+//! The states of all tables, by number; which of them may have changed since the last snapshot, and the relations of their
+//! schemas.
 //!
 //! Whatever changes a state gets it by [`Tables::get_mut`], which notes it. So a snapshot looks at the noted ones only,
 //! and its time does not grow with the number of tables.
 
-use crate::index_names::IndexNames;
-use crate::references::References;
 use crate::table::TableState;
+use sardonyx_rows::Relations;
 use std::ops::Deref;
 
 /// The states of all tables; `None` for journals, areas and what was dropped.
@@ -15,8 +14,7 @@ pub(crate) struct Tables {
     all: Vec<Option<TableState>>,
     is_touched: Vec<bool>,
     touched: Vec<u16>,
-    references: References,
-    index_names: IndexNames,
+    relations: Relations,
 }
 
 impl Tables {
@@ -56,8 +54,7 @@ impl Tables {
     /// Removes the last one.
     pub fn pop(&mut self) -> Option<TableState> {
         let state = self.all.pop()?;
-        self.references.set(self.all.len() as u16, None);
-        self.index_names.set(self.all.len() as u16, None);
+        self.relations.set(self.all.len() as u16, None);
         if self.is_touched.pop() == Some(true) {
             let last = self.all.len() as u16;
             self.touched.retain(|table| *table != last);
@@ -74,14 +71,10 @@ impl Tables {
         touched
     }
 
-    /// The references between the tables.
-    pub fn references(&self) -> &References {
-        &self.references
-    }
-
-    /// Finds the table of an index by its name alone.
-    pub fn index_names(&self) -> &IndexNames {
-        &self.index_names
+    /// The references between the tables, and the names of their indexes.
+    #[inline]
+    pub fn relations(&self) -> &Relations {
+        &self.relations
     }
 
     /// Updates the notes of a table whose state or schema has changed. It notes its kinds of checks, its generated
@@ -89,8 +82,7 @@ impl Tables {
     pub fn note_references(&mut self, table: u16) {
         let state = self.all.get(usize::from(table)).and_then(Option::as_ref);
         let schema = state.map(|state| &*state.schema);
-        self.index_names.set(table, schema);
-        let mut changed = self.references.set(table, schema);
+        let mut changed = self.relations.set(table, schema);
         if let Some(state) = self.state_mut(table) {
             let schema = &state.schema;
             state.is_checked = !schema.foreign_keys.is_empty()
@@ -102,7 +94,7 @@ impl Tables {
         }
         changed.push(table);
         for of in changed {
-            let is_referenced = !self.references.to(of).is_empty();
+            let is_referenced = !self.relations.referring(of).is_empty();
             if let Some(state) = self.state_mut(of) {
                 state.is_referenced = is_referenced;
             }

@@ -5,7 +5,7 @@ use super::tables::{BY_SCORE, PRIMARY};
 use super::{Data, Entry, Kind, Live, State, below, bytes, check_key, engine};
 use crate::failure::Failure;
 use sardonyx::low_level::Address;
-use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
+use sardonyx::rows::{ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::WriteRows;
 use std::ops::Bound;

@@ -6,7 +6,7 @@ use super::{Data, Kind, Live, State, bytes, check_key, engine, whole};
 use crate::events::{EXPIRED, NEW};
 use crate::failure::Failure;
 use sardonyx::low_level::Address;
-use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
+use sardonyx::rows::{ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::{ScanPlace, WriteRows};
 

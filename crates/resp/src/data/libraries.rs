@@ -11,7 +11,7 @@
 use super::tables::{ABSENT, BY_LIBRARY, PRIMARY};
 use super::{Data, Live, State, bytes, check_key, engine, whole};
 use crate::failure::Failure;
-use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
+use sardonyx::rows::{ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
 
 /// Numbers of the columns of `kv_library`.

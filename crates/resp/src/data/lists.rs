@@ -6,7 +6,7 @@
 use super::tables::PRIMARY;
 use super::{Data, Entry, Live, State, bytes, engine, whole};
 use crate::failure::Failure;
-use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
+use sardonyx::rows::{ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::{TableError, WriteRows};
 

@@ -1,9 +1,9 @@
 //! A deleted row, and the rows that refer to it: they prevent the deletion, are deleted with it, or refer to nothing,
 //! or to their defaults, from then on.
 
+use super::ConstrainedRows;
 use super::held::Why;
 use super::references::{Referred, check_interruption, referred, refuse_or_hold};
-use super::{ConstrainedRows, name_of};
 use crate::error::TableError;
 use crate::row::{RowError, RowWriter, same};
 use crate::schema::{DeclaredDefault, OnDelete, Schema, Value};
@@ -202,7 +202,7 @@ fn values_of<S: ConstrainedRows>(
             (None, Some(DeclaredDefault::Value(value))) => (column, value.clone()),
             (None, None) => (column, schema.columns[column].default.clone()),
             (None, Some(_)) => {
-                let table = name_of(store, referred.by);
+                let table = store.name_of(referred.by);
                 return Err(RowError::not_computed_here(schema, &table, column).into());
             }
         });

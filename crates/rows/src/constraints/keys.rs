@@ -6,8 +6,8 @@
 //! Invariant: each key that several rows have is noted. So a noted one need not be looked up again, and a transaction that
 //! gives many rows one key takes no time that grows with their number.
 
+use super::ConstrainedRows;
 use super::references::{text_of, values_of};
-use super::{ConstrainedRows, name_of};
 use crate::error::TableError;
 use crate::read::ReadRow;
 use crate::schema::{IndexDefinition, Schema, Value, ValueRef};
@@ -72,7 +72,7 @@ pub(super) fn duplicate<S: ConstrainedRows>(
     values: &[ValueRef<'_>],
 ) -> TableError {
     TableError::DuplicateValue {
-        table: name_of(store, table),
+        table: store.name_of(table),
         index: index.name.clone(),
         key: text_of(values),
         values: values.iter().map(|value| value.to_value()).collect(),

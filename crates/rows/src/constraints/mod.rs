@@ -125,8 +125,3 @@ pub trait ConstrainedRows: WriteRows {
     /// The same, to note some.
     fn held_mut(&mut self) -> &mut HeldReferences;
 }
-
-fn name_of<S: ConstrainedRows>(store: &S, table: u16) -> String {
-    let definition = store.definitions().get(usize::from(table));
-    definition.map_or_else(|| format!("number {table}"), |there| there.name.clone())
-}

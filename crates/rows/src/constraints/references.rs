@@ -4,10 +4,10 @@
 //! An index that begins with the reference's columns finds the rows that refer to a row. Without one, all rows of the
 //! referring table are read.
 
+use super::ConstrainedRows;
 use super::checks::meets;
 use super::held::Why;
 use super::keys::{find_shared, note_shared};
-use super::{ConstrainedRows, name_of};
 use crate::error::TableError;
 use crate::read::ReadRow;
 use crate::row::{same, shown};
@@ -125,7 +125,7 @@ pub fn check_conditions<S: ConstrainedRows>(
     let conditions = store.conditions(table)?;
     let row = store.row_there(table, at)?;
     let value = |column| row.value_at(column);
-    meets(&|| name_of(store, table), &schema, &conditions, value)
+    meets(&|| store.name_of(table), &schema, &conditions, value)
 }
 
 /// Checks that the rows that a row refers to exist, and that no other row has its deferrable keys.
@@ -279,9 +279,9 @@ pub(super) fn no_such_reference<S: ConstrainedRows>(
     values: &[ValueRef<'_>],
 ) -> TableError {
     TableError::NoSuchReference {
-        table: name_of(store, table),
+        table: store.name_of(table),
         foreign_key: reference.name.clone().into(),
-        referenced: name_of(store, reference.table),
+        referenced: store.name_of(reference.table),
         key: text_of(values).into(),
         values: values.iter().map(|value| value.to_value()).collect(),
     }
@@ -294,9 +294,9 @@ pub(super) fn referenced<S: ConstrainedRows>(
     values: &[ValueRef<'_>],
 ) -> TableError {
     TableError::Referenced {
-        table: name_of(store, by),
+        table: store.name_of(by),
         foreign_key: reference.name.clone().into(),
-        referenced: name_of(store, reference.table),
+        referenced: store.name_of(reference.table),
         key: text_of(values).into(),
         values: values.iter().map(|value| value.to_value()).collect(),
     }
@@ -472,11 +472,11 @@ pub fn check_schema<S: ConstrainedRows>(store: &S, table: u16) -> Result<(), Tab
                 Some(parent) => schema.check_reference(reference, parent),
                 None => Err(SchemaError::UnknownTable {
                     reference: reference.name.clone(),
-                    table: name_of(store, reference.table),
+                    table: store.name_of(reference.table),
                 }),
             };
             checked.map_err(|source| TableError::Schema {
-                table: name_of(store, number),
+                table: store.name_of(number),
                 source: Box::new(source),
             })?;
         }

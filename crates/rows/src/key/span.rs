@@ -1,9 +1,9 @@
-//! A span of an index: the keys between two places, as bytes. Once for all stores that keep such bytes; main memory looks
-//! for its places without them.
+//! A span of an index: the keys between two edges, kept as bytes. Once for all stores that keep such bytes; main memory
+//! looks for its places without them.
 
 use super::{BadKey, Edge, KeyShape, KeyValues, behind};
 use crate::row::KeyRange;
-use std::ops::{Bound, Deref, RangeBounds};
+use std::ops::{Bound, Deref};
 
 /// Two places in an index; without one its end.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -15,6 +15,16 @@ pub struct Span {
 }
 
 impl Span {
+    /// The keys between two edges; without one to the end.
+    #[inline]
+    pub fn of(from: Option<Edge<'_>>, to: Option<Edge<'_>>) -> Span {
+        let kept = |edge: Edge<'_>| (edge.bytes.to_vec(), edge.behind);
+        Span {
+            from: from.map(kept),
+            to: to.map(kept),
+        }
+    }
+
     /// All keys that begin with these bytes.
     #[inline]
     pub fn of_beginning(bytes: &[u8]) -> Span {
@@ -51,18 +61,12 @@ impl Span {
         keys.get(first).is_some_and(ends_behind)
     }
 
-    /// True if it ends before it begins. One that ends at its beginning is empty.
-    #[inline]
-    pub fn is_reversed(&self) -> bool {
-        match self.edges() {
-            (Some(from), Some(to)) => from.is_reversed(to),
-            _ => false,
-        }
-    }
-
     /// Its keys as a range of bytes.
     #[inline]
     pub fn into_range(self) -> KeyRange {
+        if self == Span::default() {
+            return (Bound::Unbounded, Bound::Unbounded);
+        }
         match self.keys() {
             Some((from, to)) => {
                 let to = to.map_or(Bound::Unbounded, Bound::Excluded);
@@ -100,30 +104,6 @@ fn edge(place: &Option<(Vec<u8>, bool)>) -> Option<Edge<'_>> {
 }
 
 impl KeyShape {
-    /// The span of a range of values. A bound of fewer values than the key has columns means all keys that begin with
-    /// them.
-    ///
-    /// # Errors
-    /// The values are not of the key's columns.
-    #[inline]
-    pub fn span<K: KeyValues>(&self, range: &impl RangeBounds<K>) -> Result<Span, BadKey> {
-        let edge = |bound: Bound<&K>, behind_included: bool| {
-            Ok(match bound {
-                Bound::Unbounded => None,
-                Bound::Included(values) => {
-                    Some((self.of_values(values)?.bytes.to_vec(), behind_included))
-                }
-                Bound::Excluded(values) => {
-                    Some((self.of_values(values)?.bytes.to_vec(), !behind_included))
-                }
-            })
-        };
-        Ok(Span {
-            from: edge(range.start_bound(), false)?,
-            to: edge(range.end_bound(), true)?,
-        })
-    }
-
     /// The span of the keys that begin with these values; if it `goes_on`, the last of them, a text or bytes, may be longer.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 //! Invariant: there is one result for each key, in the keys' order. A wrong key gives an error in its place, and the
 //! others are found. The end of the snapshot gives one error, and ends the results.
 
-use super::reader::Reader;
+use super::entries::TreeEntries;
 use crate::ordered::AT_ONCE;
 use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
@@ -13,9 +13,9 @@ use sardonyx_rows::key::KeyValues;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 
-/// The places of the rows of keys: [`Reader::find_many`].
+/// The places of the rows of keys: [`TreeEntries::places_of_many`].
 pub(crate) struct FindMany<'a, P: ?Sized, I, A> {
-    reader: Reader<'a, P>,
+    entries: TreeEntries<'a, P>,
     keys: I,
     /// Asks the processor for a row.
     ask: A,
@@ -28,18 +28,18 @@ pub(crate) struct FindMany<'a, P: ?Sized, I, A> {
     is_over: bool,
 }
 
-impl<'a, P: PageRead + ?Sized> Reader<'a, P>
+impl<'a, P: PageRead + ?Sized> TreeEntries<'a, P>
 where
     TableError: From<P::Error>,
 {
-    /// The first row of each key.
-    pub fn find_many<I, A>(self, keys: I, ask: A) -> FindMany<'a, P, I::IntoIter, A>
+    /// The place of the first row of each key. `ask` asks the processor for a row.
+    pub(super) fn places_of_many<I, A>(self, keys: I, ask: A) -> FindMany<'a, P, I::IntoIter, A>
     where
         I: IntoIterator<Item: KeyValues>,
         A: Fn(Address),
     {
         FindMany {
-            reader: self,
+            entries: self,
             keys: keys.into_iter(),
             ask,
             found: [None; AT_ONCE],
@@ -63,20 +63,20 @@ where
         let mut words = [0; AT_ONCE];
         let mut count = 0;
         for key in self.keys.by_ref().take(AT_ONCE) {
-            if let Some(word) = self.reader.index.what.shape.word_of(&key) {
+            if let Some(word) = self.entries.index.what.shape.word_of(&key) {
                 words[count] = word;
                 count += 1;
                 continue;
             }
             // Entries do not have whole keys of this index, or it is no key of it.
-            self.alone = Some(self.reader.find(&key));
+            self.alone = Some(self.entries.place_of(&key));
             break;
         }
         (self.count, self.given) = (count, 0);
         let found = &mut self.found[..count];
-        self.reader
+        self.entries
             .index
-            .find_exact_many(self.reader.nodes, &words[..count], found)?;
+            .find_exact_many(self.entries.nodes, &words[..count], found)?;
         for at in found.iter().flatten() {
             (self.ask)(*at);
         }

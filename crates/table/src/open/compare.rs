@@ -214,7 +214,7 @@ impl OpenRows {
             (Some(before), Some(now)) => Arc::ptr_eq(before, now) || before == now,
             (before, now) => before.is_none() && now.is_none(),
         };
-        let now = tx.space.tables.references().to(table);
+        let now = tx.space.tables.relations().referring(table);
         let mut referring = self.base().referring(table).iter().chain(now);
         if is_same(table) && referring.all(|number| is_same(*number)) {
             return Ok(());

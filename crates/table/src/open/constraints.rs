@@ -76,8 +76,8 @@ impl ConstrainedRows for OpenRows {
         let Some(index) = index else {
             return Ok(None);
         };
-        let index = self.index_named(table, &index.name)?;
-        let Ok(mut range) = index.rows_beginning(values) else {
+        let entries = self.entries_named(table, &index.name)?;
+        let Ok(mut range) = entries.rows_beginning(values) else {
             return Ok(None);
         };
         Ok(range.step(false)?.map(|(key, _)| key.into()))
@@ -102,8 +102,8 @@ impl ConstrainedRows for OpenRows {
         let Some(index) = indexes.find(|index| begins_with(index, columns)) else {
             return Ok(None);
         };
-        let index = self.index_named(table, &index.name)?;
-        let Ok(mut range) = index.rows_beginning(values) else {
+        let entries = self.entries_named(table, &index.name)?;
+        let Ok(mut range) = entries.rows_beginning(values) else {
             return Ok(Some(Vec::new()));
         };
         let mut found = Vec::new();
@@ -116,7 +116,7 @@ impl ConstrainedRows for OpenRows {
     #[inline]
     fn last_by_key(&self, table: u16) -> Result<Option<Key>, TableError> {
         let mut range = self
-            .index_named(table, PRIMARY)?
+            .entries_named(table, PRIMARY)?
             .rows_of(&Span::default())?;
         Ok(range.step(true)?.map(|(key, _)| key.into()))
     }

@@ -19,8 +19,8 @@ use crate::snapshot::{Defined, FrozenTable, SpaceSnapshot};
 use crate::table::TableState;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
-use sardonyx_rows::constraints::ConstrainedRows;
-use sardonyx_rows::schema::{IntoSchema, Schema, SchemaError, differences, is_as_said};
+use sardonyx_rows::declare::{check_not_referenced, create_table};
+use sardonyx_rows::schema::{IntoSchema, Schema};
 use sardonyx_rows::{Conflict, ConflictWith, DefineRows, TableError, check_name};
 use sardonyx_storage::catalogue::{Catalogue, Definition};
 use std::sync::{Arc, OnceLock};
@@ -90,13 +90,6 @@ impl RowsAfter {
             bytes: 0,
             are_all: true,
         }
-    }
-}
-
-pub(super) fn refused(table: &str) -> impl Fn(SchemaError) -> TableError + '_ {
-    move |source| TableError::Schema {
-        table: table.to_string(),
-        source: Box::new(source),
     }
 }
 
@@ -324,49 +317,30 @@ impl OpenRows {
     pub fn create_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
         check_name(name)?;
         self.check_defines()?;
-        let rows = schema.rows().map_err(refused(name))?;
-        let definitions = self.snapshot.definitions();
-        if let Some(there) = definitions.named(name)
-            && let Some(stored) = self.snapshot.schema_of(there)
-        {
-            let schema = schema.into_schema(name, &|name| self.named(name));
-            let schema = schema.map_err(refused(name))?;
-            if is_as_said(stored, &schema) {
-                return Ok(there);
-            }
-            let named = |number: u16| {
-                let definition = definitions.get(usize::from(number));
-                definition.map_or_else(String::new, |definition| definition.name.clone())
-            };
-            let text = differences(stored, &schema, named).join("; ");
-            let table = name.to_string();
-            return Err(TableError::SchemaDiffers { table, text }.into());
-        }
-        let created = ConstrainedRows::whole(self, |this| {
-            let definition = rows.definition(name);
-            let mut catalogue = Catalogue::clone(this.snapshot.catalogue());
-            let (number, _) = catalogue.declare(definition.clone())?;
-            let unknown = TableError::UnknownHandle { number };
-            // No row is found by the hash: the table has none in pages.
-            let state = TableState::new(&definition, KeyHash::from_seed(0))?.ok_or(unknown)?;
-            let now = Defined {
-                catalogue: Arc::new(catalogue),
-                table: Some(Arc::new(FrozenTable::of(&state, None))),
-            };
-            this.set_definition(number, now, RowsAfter::none())?;
-            // A table may refer to itself.
-            let schema = schema.into_schema(name, &|name| this.named(name));
-            let schema = schema.map_err(refused(name))?;
-            this.store_schema(number, schema).map_err(TableError::of)?;
-            Ok(number)
-        });
-        Ok(created?)
+        Ok(create_table(self, name, schema)?)
     }
 
-    #[inline]
-    fn named(&self, name: &str) -> Option<(u16, Arc<Schema>)> {
-        let number = self.snapshot.catalogue().table_named(name).ok()?;
-        Some((number, Arc::clone(self.snapshot.schema_of(number)?)))
+    /// Adds a table without rows: its number. `schema` makes its schema.
+    pub(super) fn add_table_of_rows(
+        &mut self,
+        name: &str,
+        rows: &Schema,
+        schema: impl FnOnce(&Self, u16) -> Result<Schema, TableError>,
+    ) -> Result<u16, TableError> {
+        let definition = rows.definition(name);
+        let mut catalogue = Catalogue::clone(self.snapshot.catalogue());
+        let (number, _) = catalogue.declare(definition.clone())?;
+        let unknown = TableError::UnknownHandle { number };
+        // No row is found by the hash: the table has none in pages.
+        let state = TableState::new(&definition, KeyHash::from_seed(0))?.ok_or(unknown)?;
+        let now = Defined {
+            catalogue: Arc::new(catalogue),
+            table: Some(Arc::new(FrozenTable::of(&state, None))),
+        };
+        self.set_definition(number, now, RowsAfter::none())?;
+        let schema = schema(self, number)?;
+        self.store_schema(number, schema).map_err(TableError::of)?;
+        Ok(number)
     }
 
     #[inline]
@@ -376,26 +350,6 @@ impl OpenRows {
         Ok(self.snapshot.catalogue().table_named(name)?)
     }
 
-    /// Checks that no other table refers to this one's rows.
-    #[inline]
-    fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
-        for &other in self.snapshot.referring(number) {
-            let schema = self.snapshot.schema_of(other);
-            let keys = schema.into_iter().flat_map(|schema| &schema.foreign_keys);
-            let mut keys = keys.filter(|key| key.table == number);
-            if other != number
-                && let Some(key) = keys.next()
-            {
-                return Err(TableError::TableReferenced {
-                    table: name.to_string(),
-                    by: self.snapshot.definitions()[usize::from(other)].name.clone(),
-                    reference: key.name.clone(),
-                });
-            }
-        }
-        Ok(())
-    }
-
     /// Drops a table with all its rows.
     ///
     /// # Errors
@@ -403,7 +357,7 @@ impl OpenRows {
     #[inline]
     pub fn drop_table(&mut self, name: &str) -> Result<(), Error> {
         let number = self.table_to_change(name)?;
-        self.check_not_referenced(number, name)?;
+        check_not_referenced(self, number)?;
         let mut catalogue = Catalogue::clone(self.snapshot.catalogue());
         catalogue.drop_table(number).map_err(TableError::from)?;
         let now = Defined {
@@ -422,7 +376,7 @@ impl OpenRows {
     #[inline]
     pub fn truncate(&mut self, name: &str) -> Result<(), Error> {
         let number = self.table_to_change(name)?;
-        self.check_not_referenced(number, name)?;
+        check_not_referenced(self, number)?;
         let now = Defined {
             catalogue: Arc::clone(self.snapshot.catalogue()),
             table: Some(Arc::new(self.snapshot.frozen(number)?.state.emptied())),

@@ -1,130 +1,123 @@
-//! An ordered index of a table, in an open transaction.
+//! The entries of a table's ordered index, in an open transaction: those of its snapshot and its own.
 
-use super::{OpenRange, OpenRow, OpenRows};
+use super::range::OpenCursor;
+use super::{Known, OpenRow, OpenRows};
 use crate::secondary::Secondary;
 use sardonyx_base::error::Error;
-use sardonyx_rows::TableError;
-use sardonyx_rows::key::{BadKey, KeyValues, Span};
-use sardonyx_rows::read::ReadIndex;
-use sardonyx_rows::schema::Schema;
+use sardonyx_rows::key::{Edge, KeyValues, Span};
+use sardonyx_rows::{IndexEntries, Indexed, RowForm, TableError};
 use std::fmt;
-use std::ops::RangeBounds;
 
-/// An ordered index of a table, to find rows of an open transaction by it: see [`ReadIndex`].
-pub struct OpenIndex<'r> {
+/// The entries of an ordered index, as an open transaction sees them.
+#[derive(Clone, Copy)]
+pub struct OpenEntries<'r> {
     rows: &'r OpenRows,
+    known: &'r Known,
     table: u16,
     index: &'r Secondary,
 }
 
-impl<'r> OpenIndex<'r> {
+impl<'r> OpenEntries<'r> {
     #[inline]
-    pub(super) fn of(rows: &'r OpenRows, table: u16, index: &'r Secondary) -> Self {
-        OpenIndex { rows, table, index }
-    }
-
-    #[inline]
-    fn schema(&self) -> Result<&'r Schema, TableError> {
-        Ok(&self.rows.known(self.table)?.schema)
-    }
-
-    fn span_beginning(
-        &self,
-        values: &(impl KeyValues + ?Sized),
-        goes_on: bool,
-    ) -> Result<Span, TableError> {
-        let span = self.index.what.shape.span_beginning(values, goes_on);
-        span.map_err(|bad| self.bad(bad))
-    }
-
-    #[cold]
-    fn bad(&self, bad: BadKey) -> TableError {
-        let known = self.rows.known(self.table);
-        let name = known.map_or("", |known| &known.name);
-        self.index.bad_key(bad, name, self.schema().ok())
+    pub(super) fn of(
+        rows: &'r OpenRows,
+        known: &'r Known,
+        table: u16,
+        index: &'r Secondary,
+    ) -> Self {
+        OpenEntries {
+            rows,
+            known,
+            table,
+            index,
+        }
     }
 
     /// The rows whose keys begin with these values.
     pub(super) fn rows_beginning(
         &self,
         values: &(impl KeyValues + ?Sized),
-    ) -> Result<OpenRange<'r>, TableError> {
-        self.rows_of(&self.span_beginning(values, false)?)
+    ) -> Result<OpenCursor<'r>, TableError> {
+        let key = self.indexed().key(values, false)?;
+        self.rows_of(&Span::of_beginning(&key.bytes))
     }
 
     #[inline]
-    pub(super) fn rows_of(&self, span: &Span) -> Result<OpenRange<'r>, TableError> {
-        OpenRange::of(self.rows, self.table, self.index, span)
-    }
-
-    #[cold]
-    fn reversed(&self) -> TableError {
-        let known = self.rows.known(self.table);
-        TableError::ReversedRange {
-            table: known.map_or("", |known| &known.name).to_string(),
-            index: self.index.what.definition.name.clone(),
-        }
+    pub(super) fn rows_of(&self, span: &Span) -> Result<OpenCursor<'r>, TableError> {
+        OpenCursor::of(self.rows, self.table, self.index, span)
     }
 }
 
-impl<'r> ReadIndex for OpenIndex<'r> {
+impl<'r> IndexEntries for OpenEntries<'r> {
     type Row = OpenRow<'r>;
-    type Range = OpenRange<'r>;
-    type Span = Span;
+    type Found = OpenRow<'r>;
+    type Cursor = OpenCursor<'r>;
 
-    fn span<K: KeyValues>(
+    #[inline]
+    fn indexed(&self) -> Indexed<'_> {
+        let what = &*self.index.what;
+        Indexed {
+            shape: &what.shape,
+            index: &what.definition.name,
+            table: &self.known.name,
+            schema: &self.known.schema,
+        }
+    }
+
+    #[inline]
+    fn between(
         &self,
-        range: impl RangeBounds<K>,
-        refuses_reversed: bool,
-    ) -> Result<Span, Error> {
-        let span = self.index.what.shape.span(&range);
-        let span = span.map_err(|bad| self.bad(bad))?;
-        match refuses_reversed && span.is_reversed() {
-            true => Err(self.reversed().into()),
-            false => Ok(span),
-        }
-    }
-
-    fn beginning(&self, key: impl KeyValues, goes_on: bool) -> Result<Span, Error> {
-        Ok(self.span_beginning(&key, goes_on)?)
+        from: Option<Edge<'_>>,
+        to: Option<Edge<'_>>,
+    ) -> Result<OpenCursor<'r>, Error> {
+        Ok(self.rows_of(&Span::of(from, to))?)
     }
 
     #[inline]
-    fn everything(&self) -> Result<Span, Error> {
-        Ok(Span::default())
+    fn next<T: RowForm<OpenRow<'r>>>(
+        &self,
+        cursor: &mut OpenCursor<'r>,
+    ) -> Result<Option<OpenRow<'r>>, Error> {
+        Ok(cursor.step(false)?.map(|(_, row)| row))
     }
 
     #[inline]
-    fn walk(&self, span: Span) -> Result<OpenRange<'r>, Error> {
-        Ok(self.rows_of(&span)?)
+    fn next_back<T: RowForm<OpenRow<'r>>>(
+        &self,
+        cursor: &mut OpenCursor<'r>,
+    ) -> Result<Option<OpenRow<'r>>, Error> {
+        Ok(cursor.step(true)?.map(|(_, row)| row))
+    }
+
+    fn finish(&self, cursor: &mut OpenCursor<'r>) {
+        cursor.finish();
     }
 
     #[inline]
-    fn count(&self, span: Span) -> Result<u64, Error> {
+    fn count(&self, from: Option<Edge<'_>>, to: Option<Edge<'_>>) -> Result<u64, Error> {
         if self.rows.changed(self.table).is_some() {
-            let rows = self.rows_of(&span)?;
-            return rows.map(|row| row.map(|_| 1)).sum();
+            let mut cursor = self.rows_of(&Span::of(from, to))?;
+            let mut count = 0;
+            while cursor.step(false)?.is_some() {
+                count += 1;
+            }
+            return Ok(count);
         }
-        let name = &self.index.what.definition.name;
+        let (name, span) = (&self.index.what.definition.name, Span::of(from, to));
         self.rows.take_bytes_of_range(name, &span)?;
         let mut reads = self.rows.reads.borrow_mut();
         reads.note_count_of_range(self.table, name, &span);
         let snapshot = self.rows.snapshot();
-        let (from, to) = span.edges();
-        let places = self
-            .index
-            .walk(&*snapshot.indexes, &*snapshot.rows, from, to)?;
-        let count = self
-            .index
-            .tree
-            .count(&*snapshot.indexes, places.0, places.1);
+        let (nodes, rows) = (&*snapshot.indexes, &*snapshot.rows);
+        let places = self.index.walk(nodes, rows, from, to)?;
+        let count = self.index.tree.count(nodes, places.0, places.1);
         Ok(count.map_err(TableError::from)?)
     }
 }
 
-impl fmt::Debug for OpenIndex<'_> {
+impl fmt::Debug for OpenEntries<'_> {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OpenIndex {:?}", self.index.what.definition)
+        write!(f, "OpenEntries of {:?}", self.index.what.definition)
     }
 }

@@ -1,21 +1,19 @@
-//! Rows of an open transaction in the order of an index: those of the snapshot that it has not changed, and between them
-//! its own.
+//! A walk over rows of an open transaction in the order of an index: those of the snapshot that it has not changed, and
+//! between them its own.
 
 use super::changed::{Entry, Key, Own, OwnRows};
 use super::reads::Extent;
 use super::{Known, OpenRow, OpenRows};
 use crate::ordered::Cursor;
 use crate::secondary::Secondary;
-use sardonyx_base::error::Error;
 use sardonyx_rows::key::{KeyBytes, Span};
 use sardonyx_rows::{RowRef, TableError};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::{PageRead, PageSnapshot};
 use std::fmt;
 
-/// Rows of an open transaction in the order of an index, from both ends. An error is returned once, and ends the
-/// iteration.
-pub struct OpenRange<'r> {
+/// A walk over rows of an open transaction in the order of an index, from both ends.
+pub struct OpenCursor<'r> {
     rows: &'r OpenRows,
     known: &'r Known,
     table: u16,
@@ -87,7 +85,7 @@ impl<'r> OwnAhead<'r> {
 /// A row with its primary key.
 pub(super) type Keyed<'r> = (Vec<u8>, OpenRow<'r>);
 
-impl<'r> OpenRange<'r> {
+impl<'r> OpenCursor<'r> {
     #[inline]
     pub(super) fn of(
         rows: &'r OpenRows,
@@ -111,7 +109,7 @@ impl<'r> OpenRange<'r> {
             Some(changed) => changed.between(known.format.index(name)?, span),
             None => OwnRows::None,
         };
-        Ok(OpenRange {
+        Ok(OpenCursor {
             rows,
             known,
             table,
@@ -219,34 +217,15 @@ impl<'r> OpenRange<'r> {
         own.map(|(_, key)| self.own_row(key)).transpose()
     }
 
-    #[inline]
-    fn give(&mut self, from_back: bool) -> Option<Result<OpenRow<'r>, Error>> {
-        let found = self.step(from_back).transpose()?;
-        if found.is_err() {
-            self.cursor.finish();
-            self.own = OwnAhead::of(OwnRows::None);
-        }
-        Some(found.map(|(_, row)| row).map_err(Error::from))
+    /// Ends the walk.
+    pub(super) fn finish(&mut self) {
+        self.cursor.finish();
+        (self.front, self.back) = (None, None);
+        self.own = OwnAhead::of(OwnRows::None);
     }
 }
 
-impl<'r> Iterator for OpenRange<'r> {
-    type Item = Result<OpenRow<'r>, Error>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.give(false)
-    }
-}
-
-impl DoubleEndedIterator for OpenRange<'_> {
-    #[inline]
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.give(true)
-    }
-}
-
-impl Drop for OpenRange<'_> {
+impl Drop for OpenCursor<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some(note) = self.note {
@@ -256,9 +235,9 @@ impl Drop for OpenRange<'_> {
     }
 }
 
-impl fmt::Debug for OpenRange<'_> {
+impl fmt::Debug for OpenCursor<'_> {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OpenRange of {:?}", self.index.what.definition)
+        write!(f, "OpenCursor of {:?}", self.index.what.definition)
     }
 }

@@ -1,14 +1,14 @@
 //! Records of a program's types in an open transaction: the store's side of their verbs.
 
 use super::changed::{Key, Own};
-use super::{Known, OpenIndex, OpenRows, OpenScan};
+use super::{Known, OpenEntries, OpenRows, OpenScan};
 use sardonyx_base::error::Error;
 use sardonyx_rows::fields::values_of;
 use sardonyx_rows::key::KeyBytes;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::{
-    PlainLayout, RecordIndex, RecordMut, RecordRows, RecordsOf, RowWriter, Rows, TableError,
-    WriteRows, constraints, records,
+    Index, PlainLayout, RecordMut, RecordRows, RowWriter, Rows, TableError, WriteRows, constraints,
+    records,
 };
 use sardonyx_storage::page::Address;
 use std::sync::Arc;
@@ -55,10 +55,9 @@ impl OpenRows {
     ///
     /// # Errors
     /// As [`OpenRows::get`]; of each record, those of reading it.
-    pub fn scan<R: Record>(&self, table: Table<R>) -> Result<RecordsOf<OpenScan<'_>, R>, Error> {
+    pub fn scan<R: Record>(&self, table: Table<R>) -> Result<OpenScan<'_, R>, Error> {
         let columns = self.known_of(table)?.columns::<R>()?;
-        let scan = OpenScan::of(self, table.number())?;
-        Ok(RecordsOf::new(scan, columns))
+        Ok(OpenScan::in_form(self, table.number(), columns)?)
     }
 
     /// The number of records in a table.
@@ -79,10 +78,9 @@ impl OpenRows {
         &self,
         table: Table<R>,
         name: &str,
-    ) -> Result<RecordIndex<OpenIndex<'_>, R>, Error> {
-        let columns = self.known_of(table)?.columns::<R>()?;
-        let index = self.index_named(table.number(), name)?;
-        Ok(RecordIndex::new(index, columns))
+    ) -> Result<Index<OpenEntries<'_>, R>, Error> {
+        self.known_of(table)?;
+        Ok(Index::new(self.entries_named(table.number(), name)?)?)
     }
 
     /// Inserts a record.

@@ -4,7 +4,7 @@
 //! so that each index has an entry for each row.
 
 use super::changed::{Changed, Key, Own, entries_of};
-use super::defining::{RowsAfter, refused};
+use super::defining::RowsAfter;
 use super::{Known, OpenRow, OpenRows, OpenScan, bytes_of_change};
 use crate::hash::KeyHash;
 use crate::schemas::{fits, schema_pieces};
@@ -13,8 +13,8 @@ use crate::snapshot::{Defined, FrozenTable};
 use crate::table::TableState;
 use sardonyx_base::error::Error;
 use sardonyx_rows::constraints::{ConstrainedRows, check_added_references, check_schema};
-use sardonyx_rows::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::{DefineRows, ReadRow, RowWriter, TableError, WriteRows};
+use sardonyx_rows::schema::{IntoSchema, Schema, Value, ValueRef};
+use sardonyx_rows::{DefineRows, ReadRow, RowWriter, TableError, WriteRows, refused};
 use std::sync::{Arc, OnceLock};
 
 /// A row as one of a schema with more columns: these have their defaults.
@@ -161,6 +161,32 @@ impl OpenRows {
 }
 
 impl DefineRows for OpenRows {
+    fn create_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
+        OpenRows::create_table(self, name, schema)
+    }
+
+    fn drop_table(&mut self, name: &str) -> Result<(), Error> {
+        OpenRows::drop_table(self, name)
+    }
+
+    fn truncate(&mut self, name: &str) -> Result<(), Error> {
+        OpenRows::truncate(self, name)
+    }
+
+    fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error> {
+        OpenRows::rename_table(self, name, to)
+    }
+
+    #[inline]
+    fn add_table(
+        &mut self,
+        name: &str,
+        rows: &Schema,
+        schema: impl FnOnce(&Self, u16) -> Result<Schema, TableError>,
+    ) -> Result<u16, TableError> {
+        self.add_table_of_rows(name, rows, schema)
+    }
+
     #[inline]
     fn store_schema(&mut self, number: u16, schema: Schema) -> Result<(), Error> {
         self.check_defines()?;

@@ -2,7 +2,7 @@
 
 use sardonyx_base::error::Error;
 use sardonyx_rows::schema::ValueRef;
-use sardonyx_rows::{OneRow, ReadRow, Record, RecordRow, RowFormat, RowRef, TableError};
+use sardonyx_rows::{FoundRow, OneRow, ReadRow, Record, RecordRow, RowFormat, RowRef, TableError};
 use sardonyx_storage::store::PageSnapshot;
 use std::fmt;
 use std::sync::Arc;
@@ -39,6 +39,15 @@ impl OpenRow<'_> {
             }
             _ => Ok(format.copy_of(self)?.into()),
         }
+    }
+}
+
+impl FoundRow for OpenRow<'_> {
+    type Row = Self;
+
+    #[inline]
+    fn into_row(self) -> Result<Self, TableError> {
+        Ok(self)
     }
 }
 

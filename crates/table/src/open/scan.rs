@@ -7,13 +7,13 @@ use crate::rows::SnapshotScan;
 use sardonyx_base::error::Error;
 use sardonyx_rows::key::KeyBytes;
 use sardonyx_rows::read::{EachRow, ScanPlace, ScanRows};
-use sardonyx_rows::{RowRef, TableError};
+use sardonyx_rows::{AnyRow, RowForm, RowRef, TableError};
 use sardonyx_storage::store::PageSnapshot;
 use std::collections::btree_map;
 use std::fmt;
 
 /// All rows of a table, in no particular order. An error is returned once, and ends the iteration.
-pub struct OpenScan<'r> {
+pub struct OpenScan<'r, T: RowForm<OpenRow<'r>> = AnyRow> {
     rows: &'r OpenRows,
     table: u16,
     frozen: Option<SnapshotScan<'r>>,
@@ -21,19 +21,41 @@ pub struct OpenScan<'r> {
     extent: Extent,
     /// The error that ends the iteration.
     refused: Option<TableError>,
+    columns: T::Columns,
 }
 
 impl<'r> OpenScan<'r> {
     #[inline]
     pub(super) fn of(rows: &'r OpenRows, table: u16) -> Result<Self, TableError> {
-        let mut scan = OpenScan::of_snapshot(rows, table)?;
-        scan.own = rows.changed(table).map(|changed| changed.rows().iter());
-        Ok(scan)
+        OpenScan::in_form(rows, table, ())
     }
 
     /// A scan of the snapshot's rows alone.
     #[inline]
     pub(super) fn of_snapshot(rows: &'r OpenRows, table: u16) -> Result<Self, TableError> {
+        OpenScan::frozen_in_form(rows, table, ())
+    }
+}
+
+impl<'r, T: RowForm<OpenRow<'r>>> OpenScan<'r, T> {
+    /// A scan that returns rows in a form; `columns` are the form's fields.
+    #[inline]
+    pub(super) fn in_form(
+        rows: &'r OpenRows,
+        table: u16,
+        columns: T::Columns,
+    ) -> Result<Self, TableError> {
+        let mut scan = OpenScan::frozen_in_form(rows, table, columns)?;
+        scan.own = rows.changed(table).map(|changed| changed.rows().iter());
+        Ok(scan)
+    }
+
+    #[inline]
+    fn frozen_in_form(
+        rows: &'r OpenRows,
+        table: u16,
+        columns: T::Columns,
+    ) -> Result<Self, TableError> {
         Ok(OpenScan {
             frozen: Some(rows.snapshot.scan_of(table)?),
             rows,
@@ -41,6 +63,7 @@ impl<'r> OpenScan<'r> {
             own: None,
             extent: Extent::default(),
             refused: rows.take_bytes(super::OVERHEAD_BYTES).err(),
+            columns,
         })
     }
 
@@ -91,16 +114,17 @@ impl<'r> OpenScan<'r> {
     }
 }
 
-impl<'r> Iterator for OpenScan<'r> {
-    type Item = Result<OpenRow<'r>, Error>;
+impl<'r, T: RowForm<OpenRow<'r>>> Iterator for OpenScan<'r, T> {
+    type Item = Result<T::Item, Error>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let found = self.step(false).transpose()?;
-        if found.is_err() {
+        let row = found.and_then(|(_, row)| T::give(row, &self.columns));
+        if row.is_err() {
             (self.frozen, self.own) = (None, None);
         }
-        Some(found.map(|(_, row)| row).map_err(Error::from))
+        Some(row.map_err(Error::from))
     }
 }
 
@@ -149,7 +173,7 @@ impl<'r> ScanRows for OpenScan<'r> {
     }
 }
 
-impl Drop for OpenScan<'_> {
+impl<'r, T: RowForm<OpenRow<'r>>> Drop for OpenScan<'r, T> {
     #[inline]
     fn drop(&mut self) {
         self.rows
@@ -159,7 +183,7 @@ impl Drop for OpenScan<'_> {
     }
 }
 
-impl fmt::Debug for OpenScan<'_> {
+impl<'r, T: RowForm<OpenRow<'r>>> fmt::Debug for OpenScan<'r, T> {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OpenScan of table {}", self.table)

@@ -13,7 +13,7 @@ use sardonyx_base::random::Random;
 use sardonyx_rows::constraints::ConstrainedRows;
 use sardonyx_rows::key::Span;
 use sardonyx_rows::schema::{Schema, Type, Value, ValueRef};
-use sardonyx_rows::{ReadIndex, WriteRows};
+use sardonyx_rows::{ReadRows, WriteRows};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::store::PageStore;
 use std::ops::Range;
@@ -150,7 +150,7 @@ fn notes_of_ranges_and_entries_of_indexes_count() {
     let max = open.bytes.get();
     open.bytes_max = max;
     assert!(
-        open.index_named(items, "by_code")
+        open.row_index(items, "by_code")
             .expect("an index")
             .all()
             .is_err()
@@ -447,7 +447,7 @@ fn many_changed_rows_are_not_looked_at_for_few_reads() {
 #[test]
 fn keys_of_changed_rows_are_kept_in_lists_of_a_bound() {
     let (mut space, open, [items, _]) = begun(7000);
-    let index = open.index_named(items, "by_kind").expect("an index");
+    let index = open.row_index(items, "by_kind").expect("an index");
     let read = |kinds: Range<i64>, most: usize| {
         let range = index.range((kinds.start,)..(kinds.end,)).expect("a range");
         let rows: Result<Vec<_>, _> = range.take(most).collect();

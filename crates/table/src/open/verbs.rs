@@ -1,7 +1,7 @@
 //! Reading and changing rows of an open transaction, as those of any store.
 
 use super::changed::{Key, Own};
-use super::{Known, OpenIndex, OpenRow, OpenRows, OpenScan};
+use super::{Known, OpenEntries, OpenRow, OpenRows, OpenScan};
 use crate::index_view::named;
 use sardonyx_base::error::Error;
 use sardonyx_rows::constraints;
@@ -9,7 +9,7 @@ use sardonyx_rows::key::KeyBytes;
 use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace};
 use sardonyx_rows::row::same;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::{RowWriter, TableError, WriteRows};
+use sardonyx_rows::{Index, Relations, RowWriter, TableError, WriteRows};
 use sardonyx_storage::catalogue::Definitions;
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ impl ReadRows for OpenRows {
         = OpenScan<'r>
     where
         Self: 'r;
-    type Index<'r>
-        = OpenIndex<'r>
+    type Entries<'r>
+        = OpenEntries<'r>
     where
         Self: 'r;
 
@@ -33,13 +33,8 @@ impl ReadRows for OpenRows {
     }
 
     #[inline]
-    fn referring(&self, table: u16) -> Vec<u16> {
-        self.snapshot.referring(table).to_vec()
-    }
-
-    #[inline]
-    fn indexed(&self, name: &str) -> Vec<u16> {
-        self.snapshot.index_names.tables(name)
+    fn relations(&self) -> &Relations {
+        &self.snapshot.relations
     }
 
     #[inline]
@@ -74,21 +69,22 @@ impl ReadRows for OpenRows {
     }
 
     #[inline]
-    fn row_index(&self, table: u16, name: &str) -> Result<OpenIndex<'_>, Error> {
-        Ok(self.index_named(table, name)?)
+    fn row_index(&self, table: u16, name: &str) -> Result<Index<OpenEntries<'_>>, Error> {
+        Ok(Index::new(self.entries_named(table, name)?)?)
     }
 }
 
 impl OpenRows {
     #[inline]
-    pub(super) fn index_named(&self, table: u16, name: &str) -> Result<OpenIndex<'_>, TableError> {
+    pub(super) fn entries_named(
+        &self,
+        table: u16,
+        name: &str,
+    ) -> Result<OpenEntries<'_>, TableError> {
         let known = self.known(table)?;
         let secondary = self.snapshot.secondary_of(table)?;
-        Ok(OpenIndex::of(
-            self,
-            table,
-            named(secondary, &known.name, name)?,
-        ))
+        let index = named(secondary, &known.name, name)?;
+        Ok(OpenEntries::of(self, known, table, index))
     }
 
     /// True if there is a row with this key now.
@@ -132,8 +128,8 @@ impl OpenRows {
             if values.contains(&ValueRef::Null) {
                 continue;
             }
-            let index = self.index_named(table, &index.name)?;
-            let mut range = index.rows_beginning(&values[..])?;
+            let entries = self.entries_named(table, &index.name)?;
+            let mut range = entries.rows_beginning(&values[..])?;
             while let Some((other, _)) = range.step(false)? {
                 if *other != *key {
                     return Err(known.format.duplicate_value(number, bytes));

@@ -26,7 +26,7 @@ impl Place {
 
 /// A walk over the entries between two places.
 #[derive(Clone, Debug)]
-pub(crate) struct Cursor {
+pub struct Cursor {
     tree: Tree,
     front: Place,
     back: Place,
@@ -41,7 +41,7 @@ pub(crate) struct Cursor {
 impl Cursor {
     /// A walk from one place to another, which is not before it.
     #[inline]
-    pub fn new(tree: Tree, from: Place, to: Place) -> Self {
+    pub(crate) fn new(tree: Tree, from: Place, to: Place) -> Self {
         Cursor {
             tree,
             front: from,

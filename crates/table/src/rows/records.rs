@@ -3,7 +3,7 @@
 use super::find_row;
 use super::snapshot::{SnapshotScan, Table as Frozen};
 use super::view::ViewScan;
-use crate::index_view::Index;
+use crate::index_view::TreeEntries;
 use crate::snapshot::{FrozenTable, SpaceSnapshot};
 use crate::space::{TableSpace, View};
 use crate::table::{TableState, fingerprint_of};
@@ -13,7 +13,7 @@ use sardonyx_rows::fields::KeyOf;
 use sardonyx_rows::read::ScanPlace;
 use sardonyx_rows::record::{Found, Record, Table};
 use sardonyx_rows::schema::Schema;
-use sardonyx_rows::{PlainLayout, TableError};
+use sardonyx_rows::{Index, PlainLayout, TableError};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageSnapshot;
 use std::sync::Arc;
@@ -191,7 +191,7 @@ impl SpaceSnapshot {
         &self,
         table: Table<R>,
         name: &str,
-    ) -> Result<Index<'_, R, PageSnapshot>, Error> {
+    ) -> Result<Index<TreeEntries<'_, PageSnapshot>, R>, Error> {
         Ok(self.state_of(table)?.index(name)?)
     }
 

@@ -1,7 +1,7 @@
 //! The rows of a table in a snapshot.
 
 use super::key::{PlainKey, check_key, columns_key};
-use crate::index_view::{Index, Origin, Reader, named};
+use crate::index_view::{Origin, TreeEntries, named};
 use crate::secondary::Secondary;
 use crate::snapshot::{FrozenTable, SpaceSnapshot};
 use crate::table::used_runs;
@@ -10,7 +10,9 @@ use sardonyx_rows::key::KeyShape;
 use sardonyx_rows::layout::PageLayout;
 use sardonyx_rows::read::{CountedRows, EachRow, ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value};
-use sardonyx_rows::{AnyRow, Found, KeyValues, RowForm, RowRef, Rows, TableError};
+use sardonyx_rows::{
+    AnyRow, Found, Index, KeyValues, Relations, RowForm, RowRef, Rows, TableError,
+};
 use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot, SnapshotEnded};
@@ -111,8 +113,8 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
         = SnapshotScan<'a>
     where
         Self: 'r;
-    type Index<'r>
-        = Index<'a, AnyRow, PageSnapshot>
+    type Entries<'r>
+        = TreeEntries<'a, PageSnapshot>
     where
         Self: 'r;
 
@@ -122,13 +124,8 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
     }
 
     #[inline]
-    fn referring(&self, table: u16) -> Vec<u16> {
-        SpaceSnapshot::referring(self, table).to_vec()
-    }
-
-    #[inline]
-    fn indexed(&self, name: &str) -> Vec<u16> {
-        self.index_names.tables(name)
+    fn relations(&self) -> &Relations {
+        &self.relations
     }
 
     #[inline]
@@ -171,7 +168,11 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
     }
 
     #[inline]
-    fn row_index(&self, table: u16, name: &str) -> Result<Index<'a, AnyRow, PageSnapshot>, Error> {
+    fn row_index(
+        &self,
+        table: u16,
+        name: &str,
+    ) -> Result<Index<TreeEntries<'a, PageSnapshot>>, Error> {
         Ok(self.frozen(table)?.index(name)?)
     }
 }
@@ -242,18 +243,18 @@ impl<'a> Table<'a> {
     }
 
     /// An ordered index.
-    pub fn index<T: RowForm<'a, PageSnapshot>>(
+    pub fn index<T: RowForm<Found<'a, PageSnapshot>>>(
         &self,
         name: &str,
-    ) -> Result<Index<'a, T, PageSnapshot>, TableError> {
-        let reader = Reader {
+    ) -> Result<Index<TreeEntries<'a, PageSnapshot>, T>, TableError> {
+        Index::new(TreeEntries {
             nodes: &*self.snapshot.indexes,
             rows: &*self.snapshot.rows,
             index: named(&self.state.secondary, self.name, name)?,
             schema: &self.state.schema,
             table: self.name,
-        };
-        Index::of(reader, Origin::default())
+            origin: Origin::default(),
+        })
     }
 
     /// A row of it.
@@ -269,7 +270,7 @@ impl<'a> Table<'a> {
 }
 
 /// The rows of a table in a snapshot, in no particular order. The first error ends the scan.
-pub struct SnapshotScan<'a, T: RowForm<'a, PageSnapshot> = AnyRow> {
+pub struct SnapshotScan<'a, T: RowForm<Found<'a, PageSnapshot>> = AnyRow> {
     table: Table<'a>,
     columns: T::Columns,
     runs: VecDeque<Range<u64>>,
@@ -279,7 +280,7 @@ pub struct SnapshotScan<'a, T: RowForm<'a, PageSnapshot> = AnyRow> {
     ended: bool,
 }
 
-impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
+impl<'a, T: RowForm<Found<'a, PageSnapshot>>> SnapshotScan<'a, T> {
     #[inline]
     pub(crate) fn new(table: Table<'a>, from: ScanPlace) -> Result<Self, TableError> {
         let runs = used_runs(&table.state.extents, table.state.fresh);
@@ -354,7 +355,7 @@ impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
     }
 }
 
-impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
+impl<'a, T: RowForm<Found<'a, PageSnapshot>>> SnapshotScan<'a, T> {
     #[inline]
     pub(crate) fn next_row(&mut self) -> Result<Option<T::Item>, TableError> {
         let Some(address) = self.next_address() else {
@@ -373,7 +374,7 @@ impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
     }
 }
 
-impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
+impl<'a, T: RowForm<Found<'a, PageSnapshot>>> SnapshotScan<'a, T> {
     /// The next row, borrowed from the copy of its page that the scan has.
     #[inline]
     pub(crate) fn next_in_page(
@@ -399,7 +400,7 @@ impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
     }
 }
 
-impl<'a, T: RowForm<'a, PageSnapshot>> Iterator for SnapshotScan<'a, T> {
+impl<'a, T: RowForm<Found<'a, PageSnapshot>>> Iterator for SnapshotScan<'a, T> {
     type Item = Result<T::Item, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -407,7 +408,7 @@ impl<'a, T: RowForm<'a, PageSnapshot>> Iterator for SnapshotScan<'a, T> {
     }
 }
 
-impl<'a, T: RowForm<'a, PageSnapshot>> ScanRows for SnapshotScan<'a, T> {
+impl<'a, T: RowForm<Found<'a, PageSnapshot>>> ScanRows for SnapshotScan<'a, T> {
     type Row = T::Item;
 
     fn place(&self) -> Option<ScanPlace> {
@@ -425,7 +426,7 @@ impl<'a, T: RowForm<'a, PageSnapshot>> ScanRows for SnapshotScan<'a, T> {
     }
 }
 
-impl<'a, T: RowForm<'a, PageSnapshot>> fmt::Debug for SnapshotScan<'a, T> {
+impl<'a, T: RowForm<Found<'a, PageSnapshot>>> fmt::Debug for SnapshotScan<'a, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

@@ -2,14 +2,16 @@
 
 use super::find_row;
 use crate::addresses::Addresses;
-use crate::index_view::{Index, Origin, Reader, named};
+use crate::index_view::{Origin, TreeEntries, named};
 use crate::space::View;
 use crate::table::TableState;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
 use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::{AnyRow, Found, KeyValues, RowForm, RowRef, Rows, TableError};
+use sardonyx_rows::{
+    AnyRow, Found, Index, KeyValues, Relations, RowForm, RowRef, Rows, TableError,
+};
 use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use std::fmt;
@@ -79,8 +81,8 @@ impl<'a> ReadRows for View<'a> {
         = ViewScan<'a>
     where
         Self: 'r;
-    type Index<'r>
-        = Index<'a>
+    type Entries<'r>
+        = TreeEntries<'a>
     where
         Self: 'r;
 
@@ -90,13 +92,8 @@ impl<'a> ReadRows for View<'a> {
     }
 
     #[inline]
-    fn referring(&self, table: u16) -> Vec<u16> {
-        self.space().tables.references().to(table).to_vec()
-    }
-
-    #[inline]
-    fn indexed(&self, name: &str) -> Vec<u16> {
-        self.space().tables.index_names().tables(name)
+    fn relations(&self) -> &Relations {
+        self.space().tables.relations()
     }
 
     #[inline]
@@ -136,16 +133,16 @@ impl<'a> ReadRows for View<'a> {
     }
 
     #[inline]
-    fn row_index(&self, table: u16, name: &str) -> Result<Index<'a>, Error> {
+    fn row_index(&self, table: u16, name: &str) -> Result<Index<TreeEntries<'a>>, Error> {
         let state = self.table_state(table)?;
-        let reader = Reader {
+        Ok(Index::new(TreeEntries {
             nodes: self.indexes().bytes(),
             rows: self.pages(),
             index: named(&state.secondary, &state.name, name)?,
             schema: &state.schema,
             table: &state.name,
-        };
-        Ok(Index::of(reader, Origin::default())?)
+            origin: Origin::default(),
+        })?)
     }
 }
 
@@ -158,8 +155,8 @@ impl ReadRows for Transaction<'_> {
         = ViewScan<'r>
     where
         Self: 'r;
-    type Index<'r>
-        = Index<'r>
+    type Entries<'r>
+        = TreeEntries<'r>
     where
         Self: 'r;
 
@@ -169,13 +166,8 @@ impl ReadRows for Transaction<'_> {
     }
 
     #[inline]
-    fn referring(&self, table: u16) -> Vec<u16> {
-        self.space.tables.references().to(table).to_vec()
-    }
-
-    #[inline]
-    fn indexed(&self, name: &str) -> Vec<u16> {
-        self.space.tables.index_names().tables(name)
+    fn relations(&self) -> &Relations {
+        self.space.tables.relations()
     }
 
     #[inline]
@@ -212,20 +204,20 @@ impl ReadRows for Transaction<'_> {
     }
 
     #[inline]
-    fn row_index(&self, table: u16, name: &str) -> Result<Index<'_>, Error> {
+    fn row_index(&self, table: u16, name: &str) -> Result<Index<TreeEntries<'_>>, Error> {
         self.view().row_index(table, name)
     }
 }
 
 /// The rows of a table in a live state, in no particular order.
-pub struct ViewScan<'a, T: RowForm<'a, [u8]> = AnyRow> {
+pub struct ViewScan<'a, T: RowForm<Found<'a>> = AnyRow> {
     view: View<'a>,
     state: &'a TableState,
     at: Addresses<'a>,
     columns: T::Columns,
 }
 
-impl<'a, T: RowForm<'a, [u8]>> ViewScan<'a, T> {
+impl<'a, T: RowForm<Found<'a>>> ViewScan<'a, T> {
     pub(crate) fn new(view: View<'a>, state: &'a TableState) -> Result<Self, TableError> {
         Ok(ViewScan {
             view,
@@ -236,7 +228,7 @@ impl<'a, T: RowForm<'a, [u8]>> ViewScan<'a, T> {
     }
 }
 
-impl<'a, T: RowForm<'a, [u8]>> Clone for ViewScan<'a, T> {
+impl<'a, T: RowForm<Found<'a>>> Clone for ViewScan<'a, T> {
     fn clone(&self) -> Self {
         ViewScan {
             at: self.at.clone(),
@@ -245,7 +237,7 @@ impl<'a, T: RowForm<'a, [u8]>> Clone for ViewScan<'a, T> {
     }
 }
 
-impl<'a, T: RowForm<'a, [u8]>> Iterator for ViewScan<'a, T> {
+impl<'a, T: RowForm<Found<'a>>> Iterator for ViewScan<'a, T> {
     type Item = Result<T::Item, Error>;
 
     #[inline]
@@ -256,7 +248,7 @@ impl<'a, T: RowForm<'a, [u8]>> Iterator for ViewScan<'a, T> {
     }
 }
 
-impl<'a, T: RowForm<'a, [u8]>> ScanRows for ViewScan<'a, T> {
+impl<'a, T: RowForm<Found<'a>>> ScanRows for ViewScan<'a, T> {
     type Row = T::Item;
 
     /// A live state changes: it is read to its end.
@@ -265,7 +257,7 @@ impl<'a, T: RowForm<'a, [u8]>> ScanRows for ViewScan<'a, T> {
     }
 }
 
-impl<'a, T: RowForm<'a, [u8]>> fmt::Debug for ViewScan<'a, T> {
+impl<'a, T: RowForm<Found<'a>>> fmt::Debug for ViewScan<'a, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ViewScan of {:?}", self.state.name)
     }

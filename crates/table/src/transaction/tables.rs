@@ -7,8 +7,8 @@ use crate::space::TableSpace;
 use crate::table::{TableState, fingerprint_of_table};
 use crate::undo::{Replaced, Was};
 use sardonyx_base::error::Error;
-use sardonyx_rows::TableError;
-use sardonyx_rows::check_name;
+use sardonyx_rows::declare::check_not_referenced;
+use sardonyx_rows::{TableError, check_name};
 use sardonyx_storage::catalogue::{Catalogue, Write as CatalogueWrite};
 use sardonyx_storage::log::record::encoded_bytes;
 
@@ -22,7 +22,7 @@ impl Transaction<'_> {
     #[inline]
     pub fn drop_table(&mut self, name: &str) -> Result<(), Error> {
         let number = self.table_to_change(name)?;
-        self.check_not_referenced(number, name)?;
+        check_not_referenced(self, number)?;
         self.whole(|tx| {
             if tx.state(number).feed.is_some() {
                 tx.keep(number, ChangeKind::Dropped, None, None)?;
@@ -55,7 +55,7 @@ impl Transaction<'_> {
     #[inline]
     pub fn truncate(&mut self, name: &str) -> Result<(), Error> {
         let number = self.table_to_change(name)?;
-        self.check_not_referenced(number, name)?;
+        check_not_referenced(self, number)?;
         self.empty(number)
     }
 
@@ -209,22 +209,5 @@ impl Transaction<'_> {
     pub(super) fn table_to_change(&self, name: &str) -> Result<u16, TableError> {
         check_name(name)?;
         Ok(self.space.catalogue.table_named(name)?)
-    }
-
-    /// Checks that no other table refers to this one's rows.
-    #[inline]
-    fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
-        for &other in self.space.tables.references().to(number) {
-            let mut keys = self.state(other).schema.foreign_keys.iter();
-            let refers = keys.find(|key| key.table == number);
-            if let Some(key) = refers.filter(|_| other != number) {
-                return Err(TableError::TableReferenced {
-                    table: name.to_string(),
-                    by: self.space.name(other),
-                    reference: key.name.clone(),
-                });
-            }
-        }
-        Ok(())
     }
 }

@@ -4,7 +4,7 @@
 use crate::support::{STORE_BYTES, World};
 use sardonyx_base::error::Error;
 use sardonyx_rows::schema::{IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
-use sardonyx_rows::{DefineRows, ReadIndex, ReadRow, ReadRows, Rows};
+use sardonyx_rows::{DefineRows, ReadRow, ReadRows, Rows};
 use sardonyx_table::{LeftRows, OpenRows};
 
 /// A database with a table of items.

@@ -53,7 +53,7 @@ fn check(space: &TableSpace, count: u64) {
     }
     for name in ["by_group", "by_name"] {
         let index = rows.index(name).expect("an index");
-        let range = sardonyx_rows::ReadIndex::all(&index).expect("readable");
+        let range = index.all().expect("readable");
         let mut ids: Vec<u64> = range
             .map(|row| {
                 let row = row.expect("readable");

@@ -4,7 +4,7 @@
 use super::database::{AccountOrder, CustomerOrder, Database, OnAccount, OnCustomer};
 use super::database::{Reader, Reading};
 use super::rows::{Account, Customer};
-use sardonyx::low_level::PageSnapshot;
+use sardonyx::low_level::{PageSnapshot, TreeEntries};
 use sardonyx::rows::Index;
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart, PRIMARY};
 use sardonyx::{Durability, Record, Snapshot, Table, Tables, Ticket, Transaction};
@@ -165,7 +165,7 @@ fn ordered(name: &str, column: usize, unique: bool) -> IndexDefinition {
 }
 
 struct Read<'a> {
-    by_id: Index<'a, Account, PageSnapshot>,
+    by_id: Index<TreeEntries<'a, PageSnapshot>, Account>,
 }
 
 impl Reader for Read<'_> {

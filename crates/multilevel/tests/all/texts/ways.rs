@@ -110,7 +110,7 @@ fn a_table_that_operations_made_has_its_schema() {
     let rows = Rows::named(view, "pages").expect("there");
     let index = rows.index("primary").expect("an ordered key");
     let mut numbers = Vec::new();
-    for row in sardonyx_rows::ReadIndex::all(&index).expect("all") {
+    for row in index.all().expect("all") {
         numbers.push(row.expect("reads").value_at(0).expect("a value").to_value());
     }
     let all: Vec<Value> = (0..40).map(Value::from).collect();

@@ -8,7 +8,7 @@ use crate::data::tables::PRIMARY;
 use crate::data::{Data, Live, State, bytes, check_key, engine, whole};
 use crate::failure::Failure;
 use sardonyx::low_level::Address;
-use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
+use sardonyx::rows::{ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
 
 /// Numbers of the columns of `kv_group`.

@@ -16,7 +16,7 @@ use super::keys::Entry;
 use super::tables::{PRIMARY, kv};
 use super::{Data, Kind, Live, State, bytes, engine, whole};
 use crate::failure::Failure;
-use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
+use sardonyx::rows::{ReadRow, RowWriter};
 use sardonyx::schema::{VALUE_BYTES_MAX, Value, ValueRef};
 use std::fmt;
 

@@ -2,12 +2,12 @@
 
 use super::{OneRow, RowFormat};
 use crate::error::TableError;
-use crate::key::{BadKey, KeyBytes, KeyShape, KeyValues, SearchKey};
+use crate::index::Indexed;
+use crate::key::{KeyBytes, KeyShape, KeyValues, Span};
 use crate::row::{KeyRange, RowError, set_column};
 use crate::schema::PRIMARY;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
-use std::ops::RangeBounds;
 
 impl RowFormat {
     /// The key of a row, as bytes.
@@ -189,7 +189,7 @@ impl RowFormat {
     /// # Errors
     /// [`TableError::KeyValue`], [`TableError::KeyColumns`], [`TableError::KeyTooLong`], [`RowError::Count`].
     pub fn key(&self, values: &(impl KeyValues + ?Sized)) -> Result<Vec<u8>, TableError> {
-        let key = self.search_key(None, values)?;
+        let key = self.indexed(None).key(values, false)?;
         if !key.is_whole {
             let mut given = 0;
             values.each(&mut |_| given += 1);
@@ -211,40 +211,19 @@ impl RowFormat {
         }
     }
 
-    fn search_key(
-        &self,
-        index: Option<usize>,
-        values: &(impl KeyValues + ?Sized),
-    ) -> Result<SearchKey, TableError> {
-        let found = self.shape_and_name(index).0.of_values(values);
-        found.map_err(|bad| self.bad_key(index, bad))
-    }
-
-    /// The keys of a range of values in an index, or in that of the primary key (`None`). The values are of all
-    /// columns of the key or of the first ones: a bound of fewer means all keys that begin with them. A range that ends
-    /// before it begins has none, or is refused.
-    ///
-    /// # Errors
-    /// As [`RowFormat::key`]; [`TableError::ReversedRange`].
+    /// An index of the schema, or that of the primary key (`None`), with what its keys and errors need.
     ///
     /// # Panics
     /// If there is no such index.
-    pub fn key_range<K: KeyValues>(
-        &self,
-        index: Option<usize>,
-        range: &impl RangeBounds<K>,
-        refuses_reversed: bool,
-    ) -> Result<KeyRange, TableError> {
-        let span = self.shape_and_name(index).0.span(range);
-        let span = span.map_err(|bad| self.bad_key(index, bad))?;
-        if refuses_reversed && span.is_reversed() {
-            let index = index.map(|number| &self.schema.indexes[number].name);
-            return Err(TableError::ReversedRange {
-                table: self.table.to_string(),
-                index: index.unwrap_or(&self.schema.primary.name).clone(),
-            });
+    #[inline]
+    pub fn indexed(&self, index: Option<usize>) -> Indexed<'_> {
+        let (shape, index) = self.shape_and_name(index);
+        Indexed {
+            shape,
+            index,
+            table: &self.table,
+            schema: &self.schema,
         }
-        Ok(span.into_range())
     }
 
     /// The keys of an index that begin with these values; if it `goes_on`, the last of them, a text or bytes, may be longer.
@@ -260,14 +239,7 @@ impl RowFormat {
         values: &(impl KeyValues + ?Sized),
         goes_on: bool,
     ) -> Result<KeyRange, TableError> {
-        let span = self.shape_and_name(index).0.span_beginning(values, goes_on);
-        let span = span.map_err(|bad| self.bad_key(index, bad))?;
-        Ok(span.into_range())
-    }
-
-    #[cold]
-    fn bad_key(&self, index: Option<usize>, bad: BadKey) -> TableError {
-        let (shape, name) = self.shape_and_name(index);
-        bad.into_error(&self.table, name, shape.width(), Some(&self.schema))
+        let key = self.indexed(index).key(values, goes_on)?;
+        Ok(Span::of_beginning(&key.bytes).into_range())
     }
 }

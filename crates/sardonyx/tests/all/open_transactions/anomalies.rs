@@ -3,7 +3,7 @@
 use super::{conflict, key_of, open};
 use crate::common::{Item, Opened, in_every_shape};
 use sardonyx::errors::ConflictWith;
-use sardonyx::rows::{ReadIndex, ReadRow};
+use sardonyx::rows::ReadRow;
 use sardonyx::schema::{Schema, Type};
 use sardonyx::{Error, OpenTransaction};
 

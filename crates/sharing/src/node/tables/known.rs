@@ -15,9 +15,9 @@ use super::space::{FIRST_PAGE, Head};
 use super::view::View;
 use crate::protocol::LockMode;
 use sardonyx_base::sync::futex::Mutex;
+use sardonyx_rows::Relations;
 use sardonyx_rows::constraints::{ComputeDefaults, HeldReferences, Marks};
 use sardonyx_storage::catalogue::{Definition as Named, Definitions, Kind};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// All tables and journals, by number.
@@ -28,8 +28,7 @@ pub(crate) struct Tables {
     exists: bool,
     definitions: Definitions,
     infos: Vec<Option<Arc<TableInfo>>>,
-    /// Tables to which others refer.
-    referenced: BTreeSet<u16>,
+    relations: Relations,
 }
 
 impl Tables {
@@ -85,8 +84,8 @@ impl Tables {
                         _ => Arc::new(info),
                     };
                     let named = info.format.schema().definition(&name);
-                    let references = info.format.schema().foreign_keys.iter();
-                    tables.referenced.extend(references.map(|key| key.table));
+                    let schema = Some(&**info.format.schema());
+                    tables.relations.set(info.number, schema);
                     tables.put(info.number, named, Some(info));
                 }
                 Definition::Journal { number, row_bytes } => {
@@ -144,9 +143,14 @@ impl Tables {
         self.infos.iter().flatten()
     }
 
+    /// The references between the tables, and the names of their indexes.
+    pub fn relations(&self) -> &Relations {
+        &self.relations
+    }
+
     /// True if rows of any table refer to this one's.
     pub fn is_referenced(&self, number: u16) -> bool {
-        self.referenced.contains(&number)
+        !self.relations.referring(number).is_empty()
     }
 }
 

@@ -86,7 +86,7 @@ struct By {
 }
 
 /// The position in a range of keys, from both ends.
-pub(super) struct Walk {
+pub struct Walk {
     info: Arc<TableInfo>,
     by: By,
     /// The keys not read yet.
@@ -100,7 +100,11 @@ pub(super) struct Walk {
 
 impl Walk {
     /// Over keys of an index of the schema; `None`: that of the primary key.
-    pub fn new(info: Arc<TableInfo>, index: Option<usize>, (lower, upper): KeyRange) -> Self {
+    pub(super) fn new(
+        info: Arc<TableInfo>,
+        index: Option<usize>,
+        (lower, upper): KeyRange,
+    ) -> Self {
         let by = By {
             tree: info.tree(index),
             is_primary: index.is_none(),
@@ -116,7 +120,7 @@ impl Walk {
         }
     }
 
-    pub fn table(&self) -> &str {
+    fn table(&self) -> &str {
         self.info.format.table()
     }
 
@@ -142,7 +146,7 @@ impl Walk {
     }
 
     /// The next row from an end.
-    pub fn give(
+    pub(super) fn give(
         &mut self,
         access: &mut dyn Access,
         descends: bool,
@@ -167,7 +171,8 @@ impl Walk {
         Some(row)
     }
 
-    fn end(&mut self) {
+    /// Ends it.
+    pub(super) fn end(&mut self) {
         self.is_read = true;
         self.front.clear();
         self.back.clear();
@@ -188,5 +193,11 @@ impl Walk {
             }
         };
         OwnedRow::of(&self.info, bytes)
+    }
+}
+
+impl fmt::Debug for Walk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Walk of {:?}", self.table())
     }
 }

@@ -3,9 +3,9 @@
 
 use super::super::NodeError;
 use super::super::transaction::Transaction;
-use super::range::Walk;
-use super::store::{NodeTables, TableIndex, TableRange};
-use sardonyx_rows::{KeyValues, Record, RecordIndex, RecordsOf, Rows, Table};
+use super::store::{NodeEntries, NodeTables};
+use sardonyx_rows::schema::PRIMARY;
+use sardonyx_rows::{Index, IndexRange, KeyValues, Record, Rows, Table};
 use std::ops::RangeBounds;
 use std::rc::Rc;
 
@@ -13,10 +13,10 @@ use std::rc::Rc;
 type Shared<'t> = Rc<NodeTables<'t>>;
 
 /// Records of a transaction in the order of an index, from both ends. An error is returned once: it is the end.
-pub type NodeRecords<'t, R> = RecordsOf<TableRange<'t, Shared<'t>>, R>;
+pub type NodeRecords<'t, R> = IndexRange<NodeEntries<'t, Shared<'t>>, R>;
 
 /// An index of a table in a transaction, to find records by it.
-pub type NodeIndex<'t, R> = RecordIndex<TableIndex<'t, Shared<'t>>, R>;
+pub type NodeIndex<'t, R> = Index<NodeEntries<'t, Shared<'t>>, R>;
 
 impl Transaction<'_> {
     /// The rows of the table with this name, to read and change by their columns' names. For several tables at a time see
@@ -40,11 +40,7 @@ impl Transaction<'_> {
         table: Table<R>,
         range: impl RangeBounds<K>,
     ) -> Result<NodeRecords<'_, R>, NodeError> {
-        let info = self.table_of(table)?;
-        let keys = info.format.key_range(None, &range, true)?;
-        let columns = R::columns_in(info.format.schema(), info.format.table())?;
-        let range = TableRange::of(Rc::new(self.tables()?), Walk::new(info, None, keys));
-        Ok(RecordsOf::new(range, columns))
+        Ok(self.index(table, PRIMARY)?.range(range)?)
     }
 
     /// All records, in the keys' order; from both ends.
@@ -65,8 +61,7 @@ impl Transaction<'_> {
         name: &str,
     ) -> Result<NodeIndex<'_, R>, NodeError> {
         let info = self.table_of(table)?;
-        let columns = R::columns_in(info.format.schema(), info.format.table())?;
-        let index = TableIndex::named(Rc::new(self.tables()?), info, name)?;
-        Ok(RecordIndex::new(index, columns))
+        let entries = NodeEntries::named(Rc::new(self.tables()?), info, name)?;
+        Ok(Index::new(entries)?)
     }
 }

@@ -6,7 +6,7 @@ use sardonyx_base::random::Random;
 use sardonyx_rows::CountedRows;
 use sardonyx_rows::Rows;
 use sardonyx_rows::constraints::ConstrainedRows;
-use sardonyx_rows::read::{ReadIndex, ReadRow};
+use sardonyx_rows::read::ReadRow;
 use sardonyx_rows::schema::{PRIMARY, Schema, Type, Value};
 use sardonyx_table::{LeftRows, OpenRows};
 

@@ -2,9 +2,9 @@
 
 use super::*;
 use sardonyx_base::error::Error;
-use sardonyx_rows::{AnyRow, ReadIndex, RowRef};
+use sardonyx_rows::{Index, RowRef};
 use sardonyx_storage::store::PageRead;
-use sardonyx_table::{Index, SpaceSnapshot, View};
+use sardonyx_table::{SpaceSnapshot, TreeEntries, View};
 use std::cmp::Reverse;
 
 /// People in an order, and among equals by nothing that is known.
@@ -38,7 +38,7 @@ fn same<'a, K: Ord + std::fmt::Debug>(
 }
 
 /// Rows by their columns are the same records in the same order, from both ends.
-fn same_rows<P: PageRead + ?Sized>(index: &Index<'_, AnyRow, P>, expected: &[Person])
+fn same_rows<P: PageRead + ?Sized>(index: &Index<TreeEntries<'_, P>>, expected: &[Person])
 where
     TableError: From<P::Error>,
 {
@@ -221,7 +221,7 @@ pub(super) fn check(view: View<'_>, table: Table<Person>, people: &People) {
     let (high, low) = (3u32, 1);
     let reversed = groups.range(high..low).map(|_| ());
     assert!(matches!(reversed, Err(Error::Refused(_))), "{reversed:?}");
-    let of_languages = ReadIndex::range_or_none(&groups, high..low);
+    let of_languages = groups.range_or_none(high..low);
     assert!(of_languages.expect("good").next().is_none());
 }
 

@@ -6,37 +6,25 @@
 
 use super::super::super::NodeError;
 use super::super::catalogue::{self, TableInfo, differs, unknown};
+use super::super::dropping;
 use super::super::entries::{self, Keys};
 use super::super::range::OwnedRow;
 use super::super::records::checked_key;
 use super::super::space;
 use super::super::view::View;
-use super::super::{dropping, known};
 use super::NodeTables;
 use sardonyx_base::error::Error;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_rows::constraints::{self as rules, ConstrainedRows, check_schema};
+use sardonyx_rows::declare::{check_not_referenced, create_table};
 use sardonyx_rows::define::DefineRows;
-use sardonyx_rows::schema::{
-    IndexDefinition, IntoSchema, Schema, SchemaError, Type, Value, differences, is_as_said,
-};
-use sardonyx_rows::{ReadRow, RowFormat, RowWriter, TableError, WriteRows, check_name};
+use sardonyx_rows::schema::{IndexDefinition, IntoSchema, Schema, SchemaError, Type, Value};
+use sardonyx_rows::{ReadRow, RowFormat, RowWriter, TableError, WriteRows, check_name, refused};
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// The number of rows read at a time.
 const PIECE: usize = 256;
-
-fn refused(table: &str) -> impl Fn(SchemaError) -> NodeError + '_ {
-    move |source| {
-        let source = Box::new(source);
-        TableError::Schema {
-            table: table.to_string(),
-            source,
-        }
-        .into()
-    }
-}
 
 /// True if two indexes have the same entries.
 fn is_same_index(one: &IndexDefinition, other: &IndexDefinition) -> bool {
@@ -64,50 +52,7 @@ impl NodeTables<'_> {
         name: &str,
         schema: impl IntoSchema,
     ) -> Result<u16, NodeError> {
-        let rows = schema.rows().map_err(refused(name))?;
-        let lookup = |tables: &known::Tables, name: &str| {
-            let info = tables.named(name)?;
-            Some((info.number, info.format.schema().clone()))
-        };
-        if let Some(number) = self.number(name) {
-            let Ok(stored) = self.info(number) else {
-                return Err(differs(name, "there is a journal of this name"));
-            };
-            let schema = schema.into_schema(name, &|name| lookup(&self.tables, name));
-            let schema = schema.and_then(RowFormat::lengthened);
-            let (stored, schema) = (stored.format.schema(), schema.map_err(refused(name))?);
-            if is_as_said(stored, &schema) {
-                return Ok(number);
-            }
-            let table = |number: u16| {
-                let there = self.tables.definitions().get(usize::from(number));
-                there.map_or_else(String::new, |there| there.name.clone())
-            };
-            let found = differences(stored, &schema, table).join("; ");
-            let text = format!(
-                "there is one of this name with another schema: {found}; open it as it is, or change it"
-            );
-            return Err(differs(name, &text));
-        }
-        self.whole(|this| {
-            let number = this.change(catalogue::take_number)?;
-            let rows = Arc::new(rows);
-            // A table may refer to itself.
-            let tables = this.tables.clone();
-            let schema = schema.into_schema(name, &|there| match there == name {
-                true => Some((number, rows.clone())),
-                false => lookup(&tables, there),
-            });
-            let schema = schema.and_then(RowFormat::lengthened);
-            let format = RowFormat::of_any(name, schema.map_err(refused(name))?)?;
-            let database = this.access.get_mut().database();
-            this.change(|view| {
-                catalogue::make_table_numbered(view, number, format, database).map(drop)
-            })?;
-            this.changed()?;
-            check_schema(this, number)?;
-            Ok(number)
-        })
+        Ok(create_table(self, name, schema)?)
     }
 
     /// Drops a table with all its rows. The pages go back when the transaction is durable.
@@ -117,7 +62,7 @@ impl NodeTables<'_> {
     /// [`Transaction::read`](crate::node::Transaction::read).
     pub fn drop_table(&mut self, name: &str) -> Result<(), NodeError> {
         let number = self.number(name).ok_or_else(|| unknown(name))?;
-        self.check_not_referenced(number, name)?;
+        check_not_referenced(self, number)?;
         self.whole(|this| {
             let database = this.access.get_mut().database();
             this.change(|view| dropping::take_out(view, name, database).map(drop))?;
@@ -132,7 +77,7 @@ impl NodeTables<'_> {
     /// The errors of [`NodeTables::drop_table`].
     pub fn truncate(&mut self, name: &str) -> Result<(), NodeError> {
         let info = self.table_named(name)?;
-        self.check_not_referenced(info.number, name)?;
+        check_not_referenced(self, info.number)?;
         self.whole(|this| {
             this.change(|view| {
                 let mut dropped = vec![info.root];
@@ -180,21 +125,6 @@ impl NodeTables<'_> {
             .named(name)
             .cloned()
             .ok_or_else(|| unknown(name))
-    }
-
-    /// Checks that no other table refers to this one's rows.
-    fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
-        for other in self.tables.all().filter(|other| other.number != number) {
-            let mut keys = other.format.schema().foreign_keys.iter();
-            if let Some(key) = keys.find(|key| key.table == number) {
-                return Err(TableError::TableReferenced {
-                    table: name.to_string(),
-                    by: other.format.table().to_string(),
-                    reference: key.name.clone(),
-                });
-            }
-        }
-        Ok(())
     }
 
     /// Has an entry of an index for each row.
@@ -358,6 +288,43 @@ fn index_row(
 }
 
 impl DefineRows for NodeTables<'_> {
+    fn create_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
+        Ok(NodeTables::create_table(self, name, schema)?)
+    }
+
+    fn drop_table(&mut self, name: &str) -> Result<(), Error> {
+        Ok(NodeTables::drop_table(self, name)?)
+    }
+
+    fn truncate(&mut self, name: &str) -> Result<(), Error> {
+        Ok(NodeTables::truncate(self, name)?)
+    }
+
+    fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error> {
+        Ok(NodeTables::rename_table(self, name, to)?)
+    }
+
+    fn add_table(
+        &mut self,
+        name: &str,
+        _: &Schema,
+        schema: impl FnOnce(&Self, u16) -> Result<Schema, TableError>,
+    ) -> Result<u16, TableError> {
+        let number = self.change(catalogue::take_number)?;
+        let format = RowFormat::of_any(name, schema(self, number)?)?;
+        let database = self.access.get_mut().database();
+        self.change(|view| {
+            catalogue::make_table_numbered(view, number, format, database).map(drop)
+        })?;
+        self.changed()?;
+        check_schema(self, number)?;
+        Ok(number)
+    }
+
+    fn kept_schema(schema: Schema) -> Result<Schema, SchemaError> {
+        RowFormat::lengthened(schema)
+    }
+
     fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error> {
         Ok(self.set_schema(table, schema)?)
     }

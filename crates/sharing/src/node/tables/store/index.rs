@@ -1,23 +1,25 @@
-//! An index of a table, to find rows by it. All indexes of nodes' tables are ordered, that of the primary key among them.
+//! The entries of an index of a table. All indexes of nodes' tables are ordered, that of the primary key among them.
 
 use super::super::super::NodeError;
 use super::super::catalogue::TableInfo;
 use super::super::entries::{self, Keys};
 use super::super::range::{OwnedRow, Walk};
-use super::{NodeTables, TableRange};
+use super::NodeTables;
 use sardonyx_base::error::Error;
-use sardonyx_rows::{KeyRange, KeyValues, ReadIndex, TableError};
+use sardonyx_rows::key::{Edge, Span};
+use sardonyx_rows::{IndexEntries, Indexed, KeyRange, RowForm, TableError};
 use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// The number of entries counted at a time: their pages are copied.
 const PIECE: usize = 4096;
 
-/// An index of a table, to find rows by it: see [`ReadIndex`]. `S` is the tables, borrowed or shared.
-pub struct TableIndex<'t, S> {
+/// The entries of an index of a table, in trees on locked pages. `S` is the tables, borrowed or shared.
+#[derive(Clone)]
+pub struct NodeEntries<'t, S> {
     tables: S,
     info: Arc<TableInfo>,
     /// `None`: that of the primary key.
@@ -40,56 +42,69 @@ impl<'t> NodeTables<'t> {
     }
 }
 
-impl<'t, S: Borrow<NodeTables<'t>> + Clone> TableIndex<'t, S> {
+impl<'t, S: Borrow<NodeTables<'t>> + Clone> NodeEntries<'t, S> {
     pub(in super::super) fn named(
         tables: S,
         info: Arc<TableInfo>,
         name: &str,
     ) -> Result<Self, TableError> {
-        Ok(TableIndex {
-            number: info.format.index(name)?,
+        let number = info.format.index(name)?;
+        Ok(NodeEntries::numbered(tables, info, number))
+    }
+
+    /// The index of a number in the schema; `None`: that of the primary key.
+    pub(super) fn numbered(tables: S, info: Arc<TableInfo>, number: Option<usize>) -> Self {
+        NodeEntries {
             tables,
             info,
+            number,
             of: PhantomData,
-        })
+        }
+    }
+
+    fn step(&self, walk: &mut Walk, descends: bool) -> Result<Option<OwnedRow>, Error> {
+        let tables: &NodeTables<'t> = self.tables.borrow();
+        let mut access = tables.access.borrow_mut();
+        Ok(walk.give(&mut **access, descends).transpose()?)
     }
 }
 
-impl<'t, S: Borrow<NodeTables<'t>> + Clone> ReadIndex for TableIndex<'t, S> {
+impl<'t, S: Borrow<NodeTables<'t>> + Clone> IndexEntries for NodeEntries<'t, S> {
     type Row = OwnedRow;
-    type Range = TableRange<'t, S>;
-    type Span = KeyRange;
+    type Found = OwnedRow;
+    type Cursor = Walk;
 
-    fn span<K: KeyValues>(
-        &self,
-        range: impl RangeBounds<K>,
-        refuses_reversed: bool,
-    ) -> Result<KeyRange, Error> {
-        let format = &self.info.format;
-        Ok(format.key_range(self.number, &range, refuses_reversed)?)
+    fn indexed(&self) -> Indexed<'_> {
+        self.info.format.indexed(self.number)
     }
 
-    fn beginning(&self, key: impl KeyValues, goes_on: bool) -> Result<KeyRange, Error> {
-        Ok((self.info.format).keys_beginning(self.number, &key, goes_on)?)
+    fn between(&self, from: Option<Edge<'_>>, to: Option<Edge<'_>>) -> Result<Walk, Error> {
+        let keys = Span::of(from, to).into_range();
+        Ok(Walk::new(self.info.clone(), self.number, keys))
     }
 
-    fn everything(&self) -> Result<KeyRange, Error> {
-        Ok((Bound::Unbounded, Bound::Unbounded))
+    fn next<T: RowForm<OwnedRow>>(&self, walk: &mut Walk) -> Result<Option<OwnedRow>, Error> {
+        self.step(walk, false)
     }
 
-    fn walk(&self, keys: KeyRange) -> Result<TableRange<'t, S>, Error> {
-        let walk = Walk::new(self.info.clone(), self.number, keys);
-        Ok(TableRange::of(self.tables.clone(), walk))
+    fn next_back<T: RowForm<OwnedRow>>(&self, walk: &mut Walk) -> Result<Option<OwnedRow>, Error> {
+        self.step(walk, true)
     }
 
-    fn count(&self, keys: KeyRange) -> Result<u64, Error> {
+    fn finish(&self, walk: &mut Walk) {
+        walk.end();
+    }
+
+    /// Reads all leaves of the range, and locks them.
+    fn count(&self, from: Option<Edge<'_>>, to: Option<Edge<'_>>) -> Result<u64, Error> {
         let tables: &NodeTables<'t> = self.tables.borrow();
+        let keys = Span::of(from, to).into_range();
         Ok(tables.count(self.info.tree(self.number), keys)?)
     }
 }
 
-impl<S> fmt::Debug for TableIndex<'_, S> {
+impl<S> fmt::Debug for NodeEntries<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TableIndex of {:?}", self.info.format.table())
+        write!(f, "NodeEntries of {:?}", self.info.format.table())
     }
 }

@@ -16,8 +16,7 @@ mod read;
 mod verbs;
 mod write;
 
-pub use index::TableIndex;
-pub use read::TableRange;
+pub use index::NodeEntries;
 
 use super::super::NodeError;
 use super::super::transaction::Transaction;

@@ -4,7 +4,6 @@
 use super::place::{Place, on_both};
 use crate::node::{NodeError, TableNode, Transaction};
 use sardonyx_base::random::Random;
-use sardonyx_rows::ReadIndex;
 use sardonyx_rows::schema::{Schema, SchemaBuilder, Type, Value};
 use std::collections::BTreeMap;
 use std::ops::Bound;

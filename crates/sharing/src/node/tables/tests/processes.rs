@@ -12,7 +12,7 @@ use crate::protocol::UpdateStrategy;
 use sardonyx_base::random::Random;
 use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{Schema, Type, Value};
-use sardonyx_rows::{PlainJournalRow, ReadIndex, Record, Table, record};
+use sardonyx_rows::{PlainJournalRow, Record, Table, record};
 
 use super::verbs::Account;
 

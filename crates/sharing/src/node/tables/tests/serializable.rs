@@ -6,7 +6,6 @@ use super::place::{Place, on_both};
 use crate::node::{NodeError, TableNode, Transaction};
 use adya::{History, Opts, Report, Valid, Workload};
 use sardonyx_base::random::Random;
-use sardonyx_rows::ReadIndex;
 use sardonyx_rows::schema::{Schema, Type, Value};
 use serde_json::{Value as Json, json};
 use std::sync::Barrier;

@@ -5,7 +5,7 @@ use crate::node::{NodeError, TableNode};
 use sardonyx_base::error::Error;
 use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{Schema, Type, Value};
-use sardonyx_rows::{ReadIndex, TableError, record};
+use sardonyx_rows::{TableError, record};
 
 #[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]

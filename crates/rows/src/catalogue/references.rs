@@ -5,8 +5,8 @@
 //!
 //! Invariant: they are those of the schemas' references, each table once, in the order of the numbers.
 
+use crate::schema::Schema;
 use sardonyx_base::parts::Parts;
-use sardonyx_rows::schema::Schema;
 use std::sync::Arc;
 
 /// Numbers of tables, in their order.
@@ -14,7 +14,7 @@ type Numbers = Arc<Vec<u16>>;
 
 /// The references between the tables of a space or a snapshot.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct References {
+pub(super) struct References {
     /// By the number of a table: those to which it refers.
     from: Parts<Numbers>,
     /// By the number of a table: those that refer to it.

@@ -5,9 +5,9 @@
 //!
 //! Invariant: each index of each present schema has its hash here, with its table's number.
 
+use crate::schema::Schema;
 use sardonyx_base::hash::Fnv1a;
 use sardonyx_base::parts::Parts;
-use sardonyx_rows::schema::Schema;
 use std::sync::Arc;
 
 /// The lists of hashes.
@@ -15,7 +15,7 @@ const LISTS: usize = 256;
 
 /// The indexes of the tables of a space or a snapshot.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct IndexNames {
+pub(super) struct IndexNames {
     /// By the number of a table: the hashes of its indexes, in their order.
     of: Parts<Arc<Vec<u32>>>,
     /// Hashes with the numbers of tables, each in the list of its hash.
@@ -75,12 +75,11 @@ fn hash_of(name: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sardonyx_rows::schema::Type;
+    use crate::schema::{SchemaBuilder, Type};
 
     fn schema(indexes: &[&str]) -> Schema {
         let schema = Schema::new().column("a", Type::U64).primary_key(["a"]);
-        let with =
-            |schema: sardonyx_rows::schema::SchemaBuilder, name: &&str| schema.index(name, ["a"]);
+        let with = |schema: SchemaBuilder, name: &&str| schema.index(name, ["a"]);
         indexes.iter().fold(schema, with).build().expect("a schema")
     }
 
