@@ -305,15 +305,7 @@ impl Outgoing {
     pub async fn send(&mut self, output: &mut BytesMut) -> io::Result<()> {
         self.lease.check()?;
         while !output.is_empty() {
-            // Most answers are taken at once: a limit for them would cost a timer.
-            let at_once = poll_fn(|context| {
-                let mut write = pin!(self.stream.write_buf(output));
-                Poll::Ready(write.as_mut().poll(context))
-            });
-            let written = match at_once.await {
-                Poll::Ready(written) => written?,
-                Poll::Pending => timeout(self.unread, self.stream.write_buf(output)).await??,
-            };
+            let written = timeout(self.unread, self.stream.write_buf(output)).await??;
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
