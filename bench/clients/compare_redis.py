@@ -2,7 +2,7 @@
 """redis-benchmark against Sardonyx and Redis, in turn, in one run: the same commands, each with durable replies.
 
     bench/clients/compare_redis.py [--keys N] [--requests N] [--rounds N] [--pipeline N] [--clients N] [--commands NAME,NAME]
-                                   [--directory DIR] [--json]
+                                   [--beside COMMAND] [--directory DIR] [--json]
 
 Redis runs with `appendfsync always` and its data beside Sardonyx's. Keys, fields and members are random, and so are the values:
 redis-benchmark's own SET, HSET and MSET write one constant value, which changes nothing where it is there already. A command is
@@ -12,9 +12,12 @@ measured in two states:
 - `there`: five commands for each name run first; then each round runs `--requests` commands on these names.
 
 The medians of the rounds are shown, with the least and the most, and the median of the ratios. The engine that begins a round
-alternates. PING, which stores nothing, shows what redis-benchmark itself can send. The table ends with the bytes that the disk
-had to write for a command (`/proc/diskstats`): those of all programs meanwhile, also what the other engine writes behind its
-replies.
+alternates. PING, which stores nothing, shows what redis-benchmark itself can send. Behind them are the microseconds of
+processor time that the server took for a command, all its threads and the system calls included: these depend little on other
+programs. The table ends with the bytes that the disk had to write for a command (`/proc/diskstats`): those of all programs
+meanwhile, also what the other engine writes behind its replies.
+
+With `--beside`, another build of the command is measured in the same rounds.
 """
 
 import argparse
@@ -87,6 +90,11 @@ def rate(port, command, requests, names, arguments):
     return float(list(csv.DictReader(io.StringIO(ran.stdout)))[0]["rps"])
 
 
+def processor_seconds(process):
+    """Processor time of a process so far, of threads that have ended, too: by its clock (man 3 clock_getcpuclockid)."""
+    return time.clock_gettime((~process << 3) | 2)
+
+
 def empty(port):
     answer = subprocess.run(["redis-cli", "-p", str(port), "FLUSHALL"], capture_output=True, text=True, check=True)
     if answer.stdout.strip() != "OK":
@@ -98,10 +106,9 @@ def measured(command):
     return ["there"] if command in ("ping", "get") else STATES
 
 
-def measure(command, state, ports, arguments, count):
-    """Commands a second of each round, and bytes written for a command, by engine."""
-    rates = {engine: [] for engine in ports}
-    written = {engine: [] for engine in ports}
+def measure(command, state, ports, processes, arguments, count):
+    """Commands a second of each round, processor microseconds and bytes written for a command, by engine."""
+    rates, processor, written = ({engine: [] for engine in ports} for _ in range(3))
     if state == "there":
         for port in ports.values():
             empty(port)
@@ -115,11 +122,12 @@ def measure(command, state, ports, arguments, count):
             if state == "new":
                 empty(port)
                 requests, names = arguments.keys // NAMES.get(command, 1), MANY_NAMES
-            begun = count(engine)
+            begun, began = count(engine), processor_seconds(processes[engine])
             rates[engine].append(rate(port, command, requests, names, arguments))
+            processor[engine].append((processor_seconds(processes[engine]) - began) * 1e6 / requests)
             written[engine].append((count(engine) - begun) / requests)
     print(f"{command}, {state}: measured", file=sys.stderr)
-    return rates, written
+    return {"rates": rates, "processor_us": processor, "written_bytes": written}
 
 
 def shown(found):
@@ -133,6 +141,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pipeline", type=int, default=16)
     parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--beside", default=None, help="another build of the command, to be measured in the same rounds")
     parser.add_argument("--directory", default=None, help="on the disk that is to be measured")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--commands", default=",".join(COMMANDS), help="some of: " + ", ".join(COMMANDS))
@@ -146,33 +155,40 @@ def main():
     results = {}
     with tempfile.TemporaryDirectory(dir=arguments.directory) as place:
         place = pathlib.Path(place)
-        ours = Server(place / "keys.sdx")
+        ours = {"Sardonyx": Server(place / "keys.sdx")}
+        if arguments.beside:
+            ours = {"Beside": Server(place / "beside.sdx", program=arguments.beside), **ours}
         redis = Redis(place / "redis")
         try:
-            ports = {"Sardonyx": ours.address("redis")[1], "Redis": redis.port}
-            processes = {"Sardonyx": [ours.process.pid], "Redis": [redis.process.pid]}
+            ports = {engine: server.address("redis")[1] for engine, server in ours.items()} | {"Redis": redis.port}
+            processes = {engine: server.process.pid for engine, server in ours.items()} | {"Redis": redis.process.pid}
             counter = Counter(place)
             for command in commands:
                 for state in measured(command):
-                    count = lambda engine: counter.read(processes[engine])
-                    results[command, state] = measure(command, state, ports, arguments, count)
+                    count = lambda engine: counter.read([processes[engine]])
+                    results[command, state] = measure(command, state, ports, processes, arguments, count)
         finally:
             redis.end()
-            ours.end()
+            for server in ours.values():
+                server.end()
     if arguments.json:
         sizes = {"keys": arguments.keys, "requests": arguments.requests, "pipeline": arguments.pipeline}
-        rows = [
-            {"command": command, "state": state, "rates": rates, "written_bytes": written}
-            for (command, state), (rates, written) in results.items()
-        ]
+        rows = [{"command": command, "state": state, **found} for (command, state), found in results.items()]
         print(json.dumps({**sizes, "rows": rows}))
         return
-    print(f"{'commands/s':<14}{'Sardonyx':>38}{'Redis':>38}{'ratio':>8}{'bytes written':>20}")
-    for (command, state), (rates, written) in results.items():
-        ratio = statistics.median(one / other for one, other in zip(*rates.values()))
-        device = " / ".join(f"{statistics.median(one):,.0f}" for one in written.values())
-        columns = "".join(f"{shown(found):>38}" for found in rates.values())
-        print(f"{command + ', ' + state:<14}{columns}{ratio:>8.2f}{device:>20}")
+    engines = list(ports)
+    heads = "".join(f"{engine:>32}" for engine in engines)
+    ratios = "".join(f"{engine + ' to Redis':>20}" for engine in engines[:-1])
+    print(f"{'commands/s':<14}{heads}{ratios}{'processor µs':>22}{'bytes written':>24}")
+    for (command, state), found in results.items():
+        rates = found["rates"]
+        columns = "".join(f"{shown(rates[engine]):>32}" for engine in engines)
+        for engine in engines[:-1]:
+            ratio = statistics.median(one / other for one, other in zip(rates[engine], rates["Redis"]))
+            columns += f"{ratio:>20.2f}"
+        processor = " / ".join(f"{statistics.median(one):.2f}" for one in found["processor_us"].values())
+        device = " / ".join(f"{statistics.median(one):,.0f}" for one in found["written_bytes"].values())
+        print(f"{command + ', ' + state:<14}{columns}{processor:>22}{device:>24}")
 
 
 if __name__ == "__main__":

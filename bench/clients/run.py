@@ -37,8 +37,8 @@ def sardonyx():
 class Server:
     """A server on ports that the system chooses; killed, or ended in order."""
 
-    def __init__(self, directory, *arguments):
-        command = [sardonyx(), "--json", "serve", str(directory), "--until-input-ends"]
+    def __init__(self, directory, *arguments, program=None):
+        command = [program or sardonyx(), "--json", "serve", str(directory), "--until-input-ends"]
         for protocol in ("postgres", "redis", "http"):
             if f"--{protocol}" not in arguments:
                 command += [f"--{protocol}", "127.0.0.1:0"]

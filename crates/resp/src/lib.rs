@@ -35,6 +35,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod blocking;
 mod channels;
 mod clients;

@@ -8,12 +8,12 @@
 //! Invariants: a command that is refused leaves nothing behind. Alone it is undone. Among others of an `EXEC`, it has
 //! changed nothing if Redis' rules refuse it; if the engine refuses it, the whole `EXEC` is undone.
 
+use crate::ahead;
 use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
 use crate::command::{CALLS, COUNTED, Command, FAST, MORE, READ, SHORT, popping, streams};
-use crate::data::databases::KeyTables;
-use crate::data::{Data, Hashed, Seen, State};
+use crate::data::{Data, Hashes, Seen, State};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;
@@ -23,10 +23,10 @@ use crate::reply::Reply;
 use crate::slow::SLOWER_THAN;
 use sardonyx::Transaction;
 use sardonyx::low_level::Committed;
-use sardonyx::procedures::{Prefetch, Procedure, ProcedureError, TableSpace};
+use sardonyx::procedures::{Procedure, ProcedureError, TableSpace};
 use sardonyx::rows::SpaceSnapshot;
 use sardonyx_base::channels::Posting;
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -83,8 +83,8 @@ pub(crate) struct Request {
     pub answer_bytes_max: usize,
     /// The memory that the answers of its session take.
     pub pending: Arc<Pending>,
-    /// The table and the hash of the first key, which the first prefetch finds for the second.
-    pub hashed: Cell<Option<(u16, u64)>>,
+    /// The hashes of the command's keys, computed when their memory is [asked for](crate::ahead).
+    pub hashes: OnceCell<Hashes>,
     /// The client's place in queues, if the command finds nothing. The session owns the place: a request may outlive
     /// its answer.
     pub place: Option<Weak<Place>>,
@@ -195,29 +195,11 @@ impl Procedure for Commands {
         "redis"
     }
 
-    /// Prefetches the memory that finding a command's first key reads: the cache misses of commands that arrived
-    /// together overlap.
-    fn prefetch(&self, what: Prefetch, request: &Request, space: &TableSpace) {
-        if let (Prefetch::Index, What::One(call)) = (what, &request.what)
-            && call.line.len() > 1
-        {
-            let (database, view) = (request.database.get(), space.view());
-            let pair = self.shared.databases.find(&view, database);
-            let hashed = pair
-                .and_then(|KeyTables { kv, .. }| Some((kv, space.hash_of(kv, call.line.part(1))?)));
-            request.hashed.set(hashed);
-        }
-        if let Some((table, hash)) = request.hashed.get() {
-            space.prefetch_hashed(what, table, hash);
-        }
+    fn prefetch_all(&self, batch: &[Request], space: &TableSpace) {
+        ahead::ask(&self.shared, batch, space);
     }
 
-    /// Prefetches the values outside of the first key's row, which has been prefetched.
-    fn locate(&self, request: &Request, space: &TableSpace) {
-        if let Some((table, hash)) = request.hashed.get() {
-            space.prefetch_values(table, hash);
-        }
-    }
+    fn locate(&self, _: &Request, _: &TableSpace) {}
 
     fn execute(
         &self,
@@ -263,9 +245,8 @@ impl Commands {
         let database = request.database.get();
         let mut data = Data::new(state, &self.shared, at, &room, database);
         data.beside = beside;
-        if let (What::One(call), Some((table, hash))) = (&request.what, request.hashed.get()) {
-            let key = call.line.part(1);
-            data.hashed = Some(Hashed { key, table, hash });
+        if let (What::One(call), Some(hashes)) = (&request.what, request.hashes.get()) {
+            data.hashed = Some((&call.line, hashes));
         }
         let ran = match &request.what {
             What::One(call) => call.run(&mut data),

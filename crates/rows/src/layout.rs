@@ -112,6 +112,28 @@ impl PageLayout {
         self.slots(page, u64::MAX)
     }
 
+    /// The first slot of a page that has no record, and if there is another one behind it.
+    #[inline]
+    pub fn first_vacant(&self, page: &[u8]) -> Option<(usize, bool)> {
+        let mut found = None;
+        for first in (0..self.records).step_by(64) {
+            let used = u64::MAX >> (64 - (self.records - first).min(64));
+            let vacant = !word_at(page, self.bitmap_offset + first / 8) & used;
+            if vacant == 0 {
+                continue;
+            }
+            if let Some(slot) = found {
+                return Some((slot, true));
+            }
+            let slot = first + vacant.trailing_zeros() as usize;
+            if vacant & (vacant - 1) != 0 {
+                return Some((slot, true));
+            }
+            found = Some(slot);
+        }
+        found.map(|slot| (slot, false))
+    }
+
     /// The slots whose bits are set after they were flipped by `flip`. Bits that belong to no slot
     /// are ignored.
     #[inline]
@@ -339,7 +361,16 @@ mod tests {
                 assert_eq!(layout.occupied_from(&page, from), first, "{size} {from}");
             }
             let vacant = (0..layout.records).step_by(3);
-            assert!(layout.vacant(&page).eq(vacant), "{size}");
+            assert!(layout.vacant(&page).eq(vacant.clone()), "{size}");
+            // They are taken, the first one first.
+            for slot in vacant {
+                let more = layout.vacant(&page).nth(1).is_some();
+                assert_eq!(layout.first_vacant(&page), Some((slot, more)), "{size}");
+                let (word, bit) = layout.occupancy(PageId(0), slot);
+                let set = word_at(&page, word.0 as usize) | bit;
+                page[word.0 as usize..][..8].copy_from_slice(&set.to_le_bytes());
+            }
+            assert_eq!(layout.first_vacant(&page), None, "{size}");
         }
     }
 }

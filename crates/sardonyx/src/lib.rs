@@ -244,6 +244,8 @@ pub mod low_level {
     #[doc(hidden)]
     pub use sardonyx_storage::log::writer::Gathering;
     pub use sardonyx_storage::page::Address;
+    #[doc(hidden)]
+    pub use sardonyx_storage::prefetch::prefetch_value;
     pub use sardonyx_storage::store::PageSnapshot;
     #[doc(hidden)]
     pub use sardonyx_table::{

@@ -15,7 +15,7 @@ use sardonyx_base::user_code::{discard, discard_all, message_of};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::pen::{Appending, Held};
-use sardonyx_table::{Prefetch, TableSpace, Transaction};
+use sardonyx_table::{TableSpace, Transaction};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -169,11 +169,7 @@ impl<'h> Execution<'h> {
         located: &mut Vec<P::Located>,
     ) -> Result<(), String> {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            for what in [Prefetch::Index, Prefetch::Record] {
-                chunk
-                    .iter()
-                    .for_each(|one| procedure.prefetch(what, one, self.space));
-            }
+            procedure.prefetch_all(chunk, self.space);
             let locate = |arguments| procedure.locate(arguments, self.space);
             located.extend(chunk.iter().map(locate));
         }));

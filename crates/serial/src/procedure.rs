@@ -2,8 +2,8 @@
 //! or in batches.
 //!
 //! A procedure may split *locating* its records from *modifying* them (the TPK paper's two-stage execution,
-//! section 5). For a whole batch the engine first calls [`Procedure::prefetch`], so that the batch's cache
-//! misses overlap, then [`Procedure::locate`], then [`Procedure::execute`].
+//! section 5). For a whole batch the engine first calls [`Procedure::prefetch_all`], so that the
+//! batch's cache misses overlap, then [`Procedure::locate`], then [`Procedure::execute`].
 
 use sardonyx_table::{Prefetch, TableSpace, Transaction};
 use std::any::Any;
@@ -31,6 +31,14 @@ pub trait Procedure: Send + Sync + 'static {
     /// Asks the processor for the memory that the transaction will read, by calling
     /// [`TableSpace::prefetch`] with `what` for each record that is likely not to be in the cache.
     fn prefetch(&self, _what: Prefetch, _arguments: &Self::Arguments, _space: &TableSpace) {}
+
+    /// Asks for the memory of all transactions of a batch, in as many steps as they need: by default, by
+    /// [`Procedure::prefetch`] for each [`Prefetch`] in turn. What a later step reads, an earlier one asked for.
+    fn prefetch_all(&self, batch: &[Self::Arguments], space: &TableSpace) {
+        for what in [Prefetch::Index, Prefetch::Record] {
+            batch.iter().for_each(|one| self.prefetch(what, one, space));
+        }
+    }
 
     /// Finds the records that [`Procedure::execute`] will use. Transactions of the same batch may
     /// run before this one is executed.

@@ -32,6 +32,7 @@
 )]
 
 mod addresses;
+mod ahead;
 mod build;
 mod change;
 mod changed_rows;

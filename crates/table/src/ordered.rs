@@ -21,6 +21,7 @@
 //! Source: Bayer and McCreight, "Organization and Maintenance of Large Ordered Indices" (1972); Lehman and Carey, "A
 //! Study of Index Structures for Main Memory Database Management Systems" (1986), for keys that only the rows have.
 
+mod appending;
 mod bulk;
 mod cursor;
 mod drawing;
@@ -69,7 +70,7 @@ const NEAR_ENTRIES: usize = 6;
 pub(crate) const NODE_SIZES: [usize; 4] = [LEAF_BYTES, LEAF_ENTRIES, INNER_BYTES, INNER_ENTRIES];
 
 /// The root of a tree.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Tree {
     /// Address 0 if there are no entries.
     root: Address,
@@ -78,6 +79,8 @@ pub(crate) struct Tree {
     len: u64,
     /// Bytes of its nodes.
     bytes: u64,
+    /// The last leaf, if it is known: see [`appending`].
+    last: Address,
 }
 
 /// The way from the root to a leaf: inner nodes, and the number of the child in each.
@@ -106,7 +109,15 @@ impl Default for Tree {
             height: 0,
             len: 0,
             bytes: 0,
+            last: Address(0),
         }
+    }
+}
+
+/// The same tree, whether its last leaf is known or not.
+impl PartialEq for Tree {
+    fn eq(&self, other: &Self) -> bool {
+        self.words() == other.words()
     }
 }
 
@@ -123,6 +134,7 @@ impl Tree {
             height: u8::try_from(height).ok()?,
             len,
             bytes,
+            last: Address(0),
         };
         let is_none = tree == Tree::default();
         let is_tree = root > 0 && len > 0 && usize::from(tree.height) < LEVELS_MAX;
@@ -231,6 +243,9 @@ impl Tree {
         key: &[u8],
         row: Address,
     ) -> Result<Option<Address>, StoreError> {
+        if keys.is_exact() && self.append_exact(store, prefix(key), row) {
+            return Ok(None);
+        }
         match self.vacant(store.bytes(), keys, key) {
             Ok(vacant) => self.insert_vacant(store, keys, &vacant, key, row)?,
             Err(there) => return Ok(Some(there)),
@@ -302,6 +317,7 @@ impl Tree {
         self.root = store.allocate(LEAF_BYTES)?;
         self.bytes += LEAF_BYTES as u64;
         let leaf = Leaf::new(&[first_entry(key, row)]);
+        self.note_last(self.root, leaf.next());
         store.write(self.root, leaf.as_bytes());
         self.len = 1;
         Ok(())
@@ -338,6 +354,7 @@ impl Tree {
         match is_full {
             true => self.split(store, keys, path, leaf, entry, key)?,
             false => {
+                self.note_last(path.leaf, leaf.next());
                 let changed = leaf.insert(path.at, entry);
                 // A leaf that is never split is fitted as it grows.
                 let is_fitted = leaf.count().is_power_of_two() && leaf.fit(keys);
@@ -369,7 +386,9 @@ impl Tree {
     ) -> Result<(), StoreError> {
         // Entries in ascending order fill the leaves.
         let is_appended = left.next().0 == 0 && path.at == LEAF_ENTRIES;
-        if !is_appended && sharing::share(store, keys, path, &left, entry) {
+        // In descending order, too: each new leaf before all others begins with one entry.
+        let is_prepended = left.previous().0 == 0 && path.at == 0;
+        if !is_appended && !is_prepended && sharing::share(store, keys, path, &left, entry) {
             return Ok(());
         }
         let new = store.allocate(LEAF_BYTES)?;
@@ -379,6 +398,7 @@ impl Tree {
                 left.fit(keys);
                 left.appended(keys, key, entry.address)
             }
+            false if is_prepended => left.split(0),
             false => left.split(LEAF_ENTRIES / 2),
         };
         if !is_appended {
@@ -400,6 +420,7 @@ impl Tree {
         }
         store.write(path.leaf, left.as_bytes());
         store.write(new, right.as_bytes());
+        self.note_last(new, next);
         self.add_child(store, keys, path, right.entry(0), new, is_appended)
     }
 

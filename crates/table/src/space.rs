@@ -17,14 +17,13 @@ use crate::transaction::{Keeping, Transaction};
 use crate::undo::Undo;
 use sardonyx_base::resident::Resident;
 use sardonyx_base::sync::Mutex;
+use sardonyx_rows::Plain;
 use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::ComputeDefaults;
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::table_of;
-use sardonyx_rows::values::{CELL_BYTES_MIN, REFERENCE_BYTES, Reference};
 use sardonyx_rows::{Journal, JournalRow, definition_of_journal};
-use sardonyx_rows::{KeyValues, Plain};
 use sardonyx_storage::catalogue::{Catalogue, Definitions, unfinished};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
@@ -85,7 +84,7 @@ pub enum Prefetch {
 }
 
 /// Bytes of a cache line; where they are more, some are asked for twice.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// Keys that are looked up together.
 const LOOKED_UP_TOGETHER: usize = 32;
@@ -357,69 +356,6 @@ impl TableSpace {
     #[inline]
     pub fn prefetch_row<R: Plain>(&self, row: Row<R>) {
         prefetch(self.store.bytes(), row.address.0 as usize);
-    }
-
-    /// The hash of a primary key of these values, of a key that is hashed but does not stand in the row as it is; `None`
-    /// of other keys. It prefetches, and finds nothing.
-    #[inline]
-    pub fn hash_of(&self, table: u16, key: &(impl KeyValues + ?Sized)) -> Option<u64> {
-        let state = self.tables.get(usize::from(table))?.as_ref()?;
-        let shape = state.hashed_key.as_ref()?;
-        let encoded = (shape.of_bytes(key)).or_else(|| Some(shape.of_values(key).ok()?.bytes))?;
-        Some(state.hash.of(&encoded))
-    }
-
-    /// As [`TableSpace::prefetch`], for finding the row with a primary key of this [hash](TableSpace::hash_of).
-    #[inline]
-    pub fn prefetch_hashed(&self, what: Prefetch, table: u16, hash: u64) {
-        let state = self.tables.get(usize::from(table));
-        let Some(state) = state.and_then(Option::as_ref) else {
-            return;
-        };
-        match what {
-            Prefetch::Index => state.index.prefetch(&self.indexes, hash),
-            Prefetch::Record => {
-                if let Some(address) = state.index.candidate(&self.indexes, hash) {
-                    self.prefetch_at(address);
-                }
-            }
-        }
-    }
-
-    /// Prefetches the texts and bytes that the row with a primary key of this hash has outside of it, once the row itself
-    /// has been prefetched.
-    pub fn prefetch_values(&self, table: u16, hash: u64) {
-        let state = self.tables.get(usize::from(table));
-        let Some(state) = state.and_then(Option::as_ref) else {
-            return;
-        };
-        let bytes = self.store.bytes();
-        let Some(at) = state.index.candidate(&self.indexes, hash) else {
-            return;
-        };
-        for column in state.schema.variable_columns() {
-            let place = at.0 as usize + column.offset;
-            let Some(reference) = bytes.get(place..place + REFERENCE_BYTES) else {
-                return;
-            };
-            // Of a row of an earlier shape, these may be other bytes: to ask for any address does no harm.
-            let reference = Reference::at(reference, 0);
-            if let Some(cell) = reference.cell() {
-                prefetch(bytes, cell.0 as usize);
-                if reference.len() > CELL_BYTES_MIN {
-                    // The page's last word, which has the size of its cells.
-                    prefetch(bytes, cell.0 as usize | (PAGE_SIZE - 1));
-                }
-            }
-        }
-    }
-
-    /// Prefetches the row that may be at an address: its first two cache lines.
-    #[inline]
-    pub fn prefetch_at(&self, address: Address) {
-        let at = address.0 as usize;
-        prefetch(self.store.bytes(), at);
-        prefetch(self.store.bytes(), at.wrapping_add(LINE));
     }
 
     /// First stage: finds a record.

@@ -4,7 +4,7 @@ use super::counters::float_sum;
 use super::line::Line;
 use super::pairs::random_elements;
 use super::words::{Words, check_random_pairs, random_count};
-use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
+use super::{Command, ELEMENT, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Kind, Live, Pair, State, check_key};
 use crate::events::HASH;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "hset",
         -4,
-        WRITE | MORE | FAST,
+        WRITE | MORE | FAST | ELEMENT,
         ONE_KEY,
         hset,
         "Sets fields of a hash",
@@ -23,7 +23,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "hmset",
         -4,
-        WRITE | MORE | FAST,
+        WRITE | MORE | FAST | ELEMENT,
         ONE_KEY,
         hmset,
         "Sets fields of a hash",
@@ -31,7 +31,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "hsetnx",
         4,
-        WRITE | MORE | FAST,
+        WRITE | MORE | FAST | ELEMENT,
         ONE_KEY,
         hsetnx,
         "Sets a field of a hash if it is not there",
@@ -39,7 +39,7 @@ pub(super) const COMMANDS: &[Command] = &[
     reads!(
         "hget",
         3,
-        FAST,
+        FAST | ELEMENT,
         ONE_KEY,
         hget,
         "Returns the value of a field"
@@ -47,7 +47,7 @@ pub(super) const COMMANDS: &[Command] = &[
     reads!(
         "hmget",
         -3,
-        FAST,
+        FAST | ELEMENT,
         ONE_KEY,
         hmget,
         "Returns the values of fields"
@@ -79,7 +79,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "hdel",
         -3,
-        WRITE | FAST,
+        WRITE | FAST | ELEMENT,
         ONE_KEY,
         hdel,
         "Deletes fields of a hash",
@@ -87,7 +87,7 @@ pub(super) const COMMANDS: &[Command] = &[
     reads!(
         "hexists",
         3,
-        FAST,
+        FAST | ELEMENT,
         ONE_KEY,
         hexists,
         "Says whether a field is there"
@@ -103,7 +103,7 @@ pub(super) const COMMANDS: &[Command] = &[
     reads!(
         "hstrlen",
         3,
-        FAST,
+        FAST | ELEMENT,
         ONE_KEY,
         hstrlen,
         "Returns the length of a field's value"
@@ -111,7 +111,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "hincrby",
         4,
-        WRITE | MORE | FAST,
+        WRITE | MORE | FAST | ELEMENT,
         ONE_KEY,
         hincrby,
         "Adds to the number of a field",
@@ -119,7 +119,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "hincrbyfloat",
         4,
-        WRITE | MORE | FAST,
+        WRITE | MORE | FAST | ELEMENT,
         ONE_KEY,
         hincrbyfloat,
         "Adds to the float of a field",

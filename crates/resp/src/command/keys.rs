@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::words::{is, point_in_time};
-use super::{ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
+use super::{ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, SHORT, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Live, State};
 use crate::events::GENERIC;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use crate::number::integer;
 use crate::reply::Reply;
 
 pub(super) const COMMANDS: &[Command] = &[
-    on_data("del", -2, WRITE, ALL_KEYS, del, "Deletes keys"),
+    on_data("del", -2, WRITE | SHORT, ALL_KEYS, del, "Deletes keys"),
     on_data("unlink", -2, WRITE | FAST, ALL_KEYS, del, "Deletes keys"),
     reads!(
         "exists",

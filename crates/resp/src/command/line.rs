@@ -118,6 +118,19 @@ impl Line {
         (from.min(self.len())..self.len()).map(|number| self.part(number))
     }
 
+    /// The number of a part of this line; `None` of bytes that stand elsewhere.
+    pub(crate) fn number_of(&self, part: &[u8]) -> Option<usize> {
+        let start = part
+            .as_ptr()
+            .addr()
+            .checked_sub(self.bytes.as_ptr().addr())?;
+        let start = u32::try_from(start).ok()?;
+        let found = self.parts.binary_search_by_key(&start, |place| place.start);
+        found
+            .ok()
+            .filter(|number| self.part(*number).len() == part.len())
+    }
+
     /// Bytes that it has in memory, without those of the buffer that are not its own.
     pub fn bytes(&self) -> usize {
         let places = match self.parts.spilled() {

@@ -83,6 +83,12 @@ pub(crate) const SHORT: u16 = 2048;
 /// It takes as many elements as one of its parts says.
 pub(crate) const COUNTED: u16 = 4096;
 
+/// The part behind its key is the name of an element.
+pub(crate) const ELEMENT: u16 = 8192;
+
+/// The second part behind its key is the name of an element.
+pub(crate) const ELEMENT_BEHIND: u16 = 16384;
+
 pub(crate) struct Command {
     pub name: &'static str,
     /// The number of parts, the name included; the least number, if negative.

@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::pairs::random_elements;
 use super::words::{count as count_of, random_count};
-use super::{COUNTED, Command, FAST, MORE, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
+use super::{COUNTED, Command, ELEMENT, FAST, MORE, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Kind, Live, State, check_key};
 use crate::events::{SET, SORTED_SET};
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "sadd",
         -3,
-        WRITE | MORE | FAST,
+        WRITE | MORE | FAST | ELEMENT,
         ONE_KEY,
         sadd,
         "Adds members to a set",
@@ -21,7 +21,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "srem",
         -3,
-        WRITE | FAST,
+        WRITE | FAST | ELEMENT,
         ONE_KEY,
         srem,
         "Deletes members of a set",
@@ -37,7 +37,7 @@ pub(super) const COMMANDS: &[Command] = &[
     reads!(
         "sismember",
         3,
-        FAST,
+        FAST | ELEMENT,
         ONE_KEY,
         sismember,
         "Says whether a member is there"
@@ -45,7 +45,7 @@ pub(super) const COMMANDS: &[Command] = &[
     reads!(
         "smismember",
         -3,
-        FAST,
+        FAST | ELEMENT,
         ONE_KEY,
         smismember,
         "Says which members are there"

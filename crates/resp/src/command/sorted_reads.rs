@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::range::{By, Limit, Range, Scored, count, rank, select};
 use super::words::Words;
-use super::{Command, FAST, ONE_KEY, reads};
+use super::{Command, ELEMENT, FAST, ONE_KEY, reads};
 use crate::data::{Data, Kind, State};
 use crate::failure::Failure;
 use crate::reply::Reply;
@@ -12,7 +12,7 @@ pub(super) const COMMANDS: &[Command] = &[
     reads!(
         "zscore",
         3,
-        FAST,
+        FAST | ELEMENT,
         ONE_KEY,
         zscore,
         "Returns the score of a member"
@@ -20,7 +20,7 @@ pub(super) const COMMANDS: &[Command] = &[
     reads!(
         "zmscore",
         -3,
-        FAST,
+        FAST | ELEMENT,
         ONE_KEY,
         zmscore,
         "Returns the scores of members"

@@ -5,7 +5,9 @@ use super::pairs::random_elements;
 use super::range::{By, Limit, Range, Scored, select};
 use super::sets::delete;
 use super::words::{Words, check_random_pairs, count as count_of, random_count};
-use super::{COUNTED, Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
+use super::{
+    COUNTED, Command, ELEMENT, ELEMENT_BEHIND, FAST, MORE, ONE_KEY, WRITE, on_data, reads,
+};
 use crate::data::{Data, Entry, Kind, Live, State, check_key};
 use crate::events::SORTED_SET;
 use crate::failure::Failure;
@@ -16,7 +18,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "zadd",
         -4,
-        WRITE | MORE | FAST,
+        WRITE | MORE | FAST | ELEMENT_BEHIND,
         ONE_KEY,
         zadd,
         "Adds members to a sorted set, or changes their scores",
@@ -24,7 +26,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "zincrby",
         4,
-        WRITE | MORE | FAST,
+        WRITE | MORE | FAST | ELEMENT_BEHIND,
         ONE_KEY,
         zincrby,
         "Adds to the score of a member",
@@ -32,7 +34,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "zrem",
         -3,
-        WRITE | FAST,
+        WRITE | FAST | ELEMENT,
         ONE_KEY,
         zrem,
         "Deletes members of a sorted set",

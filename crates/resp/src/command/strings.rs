@@ -32,7 +32,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "setex",
         4,
-        WRITE | MORE,
+        WRITE | MORE | SHORT,
         ONE_KEY,
         setex,
         "Gives a key a string for so many seconds",
@@ -40,7 +40,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "psetex",
         4,
-        WRITE | MORE,
+        WRITE | MORE | SHORT,
         ONE_KEY,
         psetex,
         "Gives a key a string for so many milliseconds",
@@ -77,11 +77,18 @@ pub(super) const COMMANDS: &[Command] = &[
         mget,
         "Returns the strings of keys"
     ),
-    on_data("mset", -3, WRITE | MORE, PAIRS, mset, "Gives keys strings"),
+    on_data(
+        "mset",
+        -3,
+        WRITE | MORE | SHORT,
+        PAIRS,
+        mset,
+        "Gives keys strings",
+    ),
     on_data(
         "msetnx",
         -3,
-        WRITE | MORE,
+        WRITE | MORE | SHORT,
         PAIRS,
         msetnx,
         "Gives keys strings if none of them is there",

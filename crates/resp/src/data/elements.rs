@@ -85,8 +85,14 @@ impl<S: State> Data<'_, S> {
     ) -> Result<Option<S::Row<'_>>, Failure> {
         let row = self.state.hinted(&self.shared.places, place, table)?;
         let Some(row) = row else { return Ok(None) };
-        let is_it =
-            engine(row.value_at(ID))? == ValueRef::Int(id.into()) && Elements::name(&row)? == name;
+        let is_it = match (row.bytes_at(ID), row.bytes_at(NAME)) {
+            // As the row has them.
+            (Some(of), Some(there)) => of == id.to_le_bytes() && there == name,
+            _ => {
+                engine(row.value_at(ID))? == ValueRef::Int(id.into())
+                    && Elements::name(&row)? == name
+            }
+        };
         Ok(is_it.then_some(row))
     }
 

@@ -37,7 +37,11 @@ pub(crate) enum Expiry {
 }
 
 impl Entry {
-    pub(super) fn of(row: &impl ReadRow) -> Result<Entry, Failure> {
+    /// The columns of a row of `kv`.
+    ///
+    /// # Errors
+    /// The row cannot be read.
+    pub fn of(row: &impl ReadRow) -> Result<Entry, Failure> {
         let kind = match row.bytes_at(kv::KIND) {
             Some(name) => Kind::named(name),
             None => match engine(row.value_at(kv::KIND))? {

@@ -11,6 +11,7 @@ pub(crate) mod databases;
 mod effects;
 mod elements;
 mod filled;
+mod hashes;
 mod keys;
 pub(crate) mod libraries;
 mod lists;
@@ -26,8 +27,9 @@ mod watching;
 pub(crate) use effects::Effects;
 pub(crate) use elements::{Elements, Pair};
 pub(crate) use filled::Filled;
+pub(crate) use hashes::Hashes;
 pub(crate) use keys::{Entry, Expiry};
-pub(crate) use places::Places;
+pub(crate) use places::{Place, Places};
 pub(crate) use room::Room;
 #[cfg(feature = "lua")]
 pub(crate) use room::Spent;
@@ -37,6 +39,7 @@ pub(crate) use tables::Numbers;
 pub(crate) use watching::Seen;
 
 use crate::channels::Messages;
+use crate::command::line::Line;
 use crate::failure::Failure;
 use crate::keyspace::Shared;
 use crate::request::Caller;
@@ -101,14 +104,6 @@ impl Kind {
     }
 }
 
-/// A key in a table, and its hash there, which its prefetch has computed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Hashed<'t> {
-    pub key: &'t [u8],
-    pub table: u16,
-    pub hash: u64,
-}
-
 /// Keys in a state of the tables.
 pub(crate) struct Data<'t, S> {
     pub state: &'t mut S,
@@ -119,8 +114,8 @@ pub(crate) struct Data<'t, S> {
     /// The database in which commands run, and its tables; `None` if it has had no key yet.
     pub database: u8,
     pair: Option<KeyTables>,
-    /// The command's first key, if its hash is known.
-    pub hashed: Option<Hashed<'t>>,
+    /// The command's line with the hashes of its keys, if these are known.
+    pub hashed: Option<(&'t Line, &'t Hashes)>,
     /// The room for data gathered for the answer.
     pub room: &'t Room,
     /// The caller's name and its further functions, while a command runs that calls functions.
@@ -167,8 +162,8 @@ impl<S> Data<'_, S> {
     /// The hash of a key in a table, if it is known: the key is not compared, but must be the command's own part.
     #[inline]
     fn hash_of(&self, table: u16, key: &[u8]) -> Option<u64> {
-        let hashed = self.hashed.as_ref()?;
-        (hashed.table == table && std::ptr::eq(hashed.key, key)).then_some(hashed.hash)
+        let (line, hashes) = self.hashed?;
+        hashes.of(line, table, key)
     }
 
     /// A number below a bound, which is not 0.

@@ -8,7 +8,7 @@
 //!
 //! Invariant: nothing that a command answers depends on hints.
 
-use sardonyx::low_level::Address;
+use sardonyx::low_level::{Address, prefetch_value};
 use sardonyx_base::hash::SecretState;
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
@@ -66,6 +66,12 @@ impl Places {
     /// The place for the element of this name of a key.
     pub fn of(&self, id: u64, name: &[u8]) -> Place {
         Place(self.hashes.hash_one((id, name)))
+    }
+
+    /// Asks the processor for an element's hint.
+    #[inline]
+    pub fn prefetch(&self, place: Place) {
+        prefetch_value(self.word(place));
     }
 
     /// The address at which the element may be.

@@ -16,15 +16,7 @@ const GROUP: &str = "group";
 impl<S> Data<'_, S> {
     /// The table of a kind's elements.
     pub(super) fn table_of(&self, kind: Kind) -> Option<u16> {
-        let numbers = self.shared.numbers;
-        match kind {
-            Kind::String | Kind::Unknown => None,
-            Kind::Hash => Some(numbers.hash),
-            Kind::Set => Some(numbers.set),
-            Kind::SortedSet => Some(numbers.zset),
-            Kind::List => Some(numbers.list),
-            Kind::Stream => Some(numbers.stream),
-        }
+        self.shared.numbers.table_of(kind)
     }
 }
 

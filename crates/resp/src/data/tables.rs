@@ -31,6 +31,7 @@
 //! is empty. The elements of a list have consecutive positions from `first` on. `kv_expiry` has a row for each key
 //! that expires.
 
+use super::Kind;
 use super::databases::PAIRS;
 use sardonyx::rows::ReadRows;
 use sardonyx::schema::{IndexKind, Schema, SchemaBuilder, Type};
@@ -141,6 +142,19 @@ impl Numbers {
 }
 
 impl Numbers {
+    /// The table of a kind's elements.
+    #[inline]
+    pub fn table_of(&self, kind: Kind) -> Option<u16> {
+        match kind {
+            Kind::String | Kind::Unknown => None,
+            Kind::Hash => Some(self.hash),
+            Kind::Set => Some(self.set),
+            Kind::SortedSet => Some(self.zset),
+            Kind::List => Some(self.list),
+            Kind::Stream => Some(self.stream),
+        }
+    }
+
     /// The numbers in a state of a database; `None` if a table is missing, or one of such a name has other columns.
     pub fn of(state: &impl ReadRows) -> Option<Numbers> {
         let number = |name: &str, wanted: SchemaBuilder| {

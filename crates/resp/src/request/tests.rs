@@ -45,7 +45,18 @@ fn commands_that_take_many_elements_let_others_read_meanwhile() {
 
 #[test]
 fn commands_whose_time_grows_with_the_data_or_with_their_bytes_are_not_short() {
-    let short = ["GET k", "SET k v", "INCR k", "SADD k m", "HSET k f v"];
+    let short = [
+        "GET k",
+        "SET k v",
+        "SETEX k 1 v",
+        "PSETEX k 1 v",
+        "MSET k v l w",
+        "MSETNX k v l w",
+        "DEL k l",
+        "INCR k",
+        "SADD k m",
+        "HSET k f v",
+    ];
     let long = [
         "KEYS *",
         "HGETALL k",
@@ -67,6 +78,9 @@ fn commands_whose_time_grows_with_the_data_or_with_their_bytes_are_not_short() {
     }
     let many = " member".repeat(SHORT_BYTES / 7 + 1);
     assert!(!is_short(&format!("SADD k{many}")));
+    // Several keys that are given values, or deleted, are short up to fewer bytes.
+    let pairs = " k v".repeat(SHORT_LINE_BYTES / 2);
+    assert!(!is_short(&format!("MSET{pairs}")) && !is_short(&format!("DEL{pairs}")));
     assert!(are_short(&["GET k"; SHORT_STEPS_MAX]));
     assert!(!are_short(&["GET k"; SHORT_STEPS_MAX + 1]));
 }

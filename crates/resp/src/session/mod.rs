@@ -51,7 +51,7 @@ use listening::Listens;
 use queue::Queue;
 use sardonyx_base::memory::Share;
 use sardonyx_base::random::{Random, system_random};
-use std::cell::Cell;
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -490,7 +490,7 @@ impl Session {
             seed,
             answer_bytes_max: self.options.answer_bytes_max,
             pending: self.pending.clone(),
-            hashed: Cell::new(None),
+            hashes: OnceCell::new(),
             place,
         }
     }

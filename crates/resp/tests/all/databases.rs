@@ -201,3 +201,64 @@ fn where_a_script_goes_it_goes_alone() {
     ask(&mut one, "SELECT 3");
     assert_eq!(ask(&mut one, "GET k"), "\"three\"");
 }
+
+/// A flight asks for the memory of all its keys before its first command runs: by then the tables are others.
+#[test]
+fn keys_of_one_flight_are_found_where_the_commands_before_have_put_them() {
+    let world = World::new(7);
+    let mut one = world.session();
+    for text in [
+        "MSET a 1 b 2",
+        "SELECT 4",
+        "MSET a 3 c 4",
+        "SADD s x",
+        "SELECT 0",
+    ] {
+        ask(&mut one, text);
+    }
+    let texts = [
+        "SADD s x y",
+        "SADD s y",
+        "SWAPDB 0 4",
+        "MGET a b c",
+        "MSET b 5 a 6 b 7",
+        "SADD s x",
+        "SADD s y",
+        "RENAME a d",
+        "MSETNX a 8 e 9",
+        "MSETNX e 10 f 11",
+        "FLUSHDB",
+        "MSETNX a 12 e 13 a 14",
+        "SADD s x",
+        "MGET a d e",
+        "DEL a s a nothing",
+        "DBSIZE",
+        "SELECT 4",
+        "MGET a b c",
+        "SCARD s",
+        "DBSIZE",
+    ];
+    let expected = [
+        ":2",
+        ":0",
+        "+OK",
+        "[\"3\" nil \"4\"]",
+        "+OK",
+        ":0",
+        ":1",
+        "+OK",
+        ":1",
+        ":0",
+        "+OK",
+        ":1",
+        ":1",
+        "[\"14\" nil \"13\"]",
+        ":2",
+        ":1",
+        "+OK",
+        "[\"1\" \"2\" nil]",
+        ":2",
+        ":3",
+    ];
+    assert_eq!(together(&mut one, &texts), expected);
+}

@@ -99,6 +99,7 @@ impl Tree {
         self.len += entries.len() as u64;
         let mut leaf = Leaf::new(entries);
         leaf.fit(keys);
+        self.note_last(new, leaf.next());
         if self.root.0 == 0 {
             store.write(new, leaf.as_bytes());
             self.root = new;

@@ -419,6 +419,17 @@ impl Leaf {
         [0..8, changed(LEAF_PREFIXES), changed(LEAF_ADDRESSES)]
     }
 
+    /// The words that change when an entry is appended, with their offsets in bytes; there is room.
+    #[inline]
+    pub fn appending(&self, entry: Entry) -> [(usize, u64); 3] {
+        let count = self.count();
+        [
+            (0, self.head.get() + 1),
+            ((LEAF_PREFIXES + count) * 8, entry.prefix),
+            ((LEAF_ADDRESSES + count) * 8, entry.address.0),
+        ]
+    }
+
     pub fn remove(&mut self, at: usize) {
         let count = self.count();
         self.prefixes.copy_within(at + 1..count, at);

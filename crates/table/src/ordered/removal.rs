@@ -20,6 +20,8 @@ impl Tree {
         if self.root.0 == 0 {
             return false;
         }
+        // Its nodes may be freed, and used again by other trees.
+        self.forget_last();
         let path = self.descend(store.bytes(), keys, (key, Some(row)), true);
         let mut leaf = *live_leaf(store.bytes(), path.leaf);
         // Rows with other keys have other heads, or are not at the place.

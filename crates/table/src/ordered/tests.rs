@@ -1,3 +1,4 @@
+mod appending;
 mod drawing;
 mod walks;
 
@@ -470,19 +471,24 @@ fn key() -> impl Strategy<Value = u64> {
 
 #[test]
 fn what_comes_in_order_fills_the_leaves() {
-    let mut pair = Pair::new();
     let count = 10_000;
-    for number in 0..count {
-        pair.insert(&in_order(number));
+    let ascending: Vec<u64> = (0..count).collect();
+    let descending = ascending.iter().rev().copied().collect();
+    for (numbers, most) in [(ascending, 18), (descending, 19)] {
+        let mut pair = Pair::new();
+        for number in numbers {
+            pair.insert(&in_order(number));
+        }
+        pair.check();
+        assert!(pair.tree.bytes() < count * most, "{}", pair.tree.bytes());
+        assert!(fill(&pair) > 0.99, "{}", fill(&pair));
+        let mut leaving = Leaving::default();
+        leaving.push(pair.tree);
+        while !leaving.is_empty() {
+            leaving.step(&mut pair.store);
+        }
+        assert_eq!(pair.store.bytes_used(), 0);
     }
-    pair.check();
-    assert!(pair.tree.bytes() < count * 18, "{}", pair.tree.bytes());
-    let mut leaving = Leaving::default();
-    leaving.push(pair.tree);
-    while !leaving.is_empty() {
-        leaving.step(&mut pair.store);
-    }
-    assert_eq!(pair.store.bytes_used(), 0);
 }
 
 /// Rows in order, with keys that begin alike.

@@ -19,6 +19,40 @@ use sardonyx_storage::page::Address;
 
 /// The most bytes of a column of a fixed width that is set so.
 const FIXED_BYTES_MAX: usize = 16;
+/// The most bytes of columns that are written at once.
+const RUN_BYTES_MAX: usize = 2 * FIXED_BYTES_MAX;
+
+/// Columns of fixed widths that stand one behind the other in a row, to be written at once: each write costs a record's head
+/// in the log, and a step to undo.
+struct Run {
+    at: Address,
+    bytes: [u8; RUN_BYTES_MAX],
+    length: usize,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Run::at(Address(0))
+    }
+}
+
+impl Run {
+    /// One without columns yet.
+    #[inline]
+    fn at(at: Address) -> Self {
+        Run {
+            at,
+            bytes: [0; RUN_BYTES_MAX],
+            length: 0,
+        }
+    }
+
+    /// True if a column of so many bytes at a place is the next one, and there is room for it.
+    #[inline]
+    fn has_room(&self, place: Address, bytes: usize) -> bool {
+        self.at.0 + self.length as u64 == place.0 && self.length + bytes <= RUN_BYTES_MAX
+    }
+}
 
 impl Transaction<'_> {
     /// Sets columns of the row at an address, at which there is one.
@@ -38,12 +72,14 @@ impl Transaction<'_> {
         self.check_room(columns.len() * each + OVERHEAD_BYTES)?;
         self.count_change(number);
         let savepoint = self.savepoint();
+        let mut run = Run::default();
         for (column, value) in columns {
-            if let Err(error) = self.set_column_at(number, at, *column, *value) {
+            if let Err(error) = self.set_column_at(number, at, *column, *value, &mut run) {
                 self.roll_back_to(savepoint);
                 return Err(error);
             }
         }
+        self.write_run(&run);
         self.touch(at);
         Ok(())
     }
@@ -56,6 +92,7 @@ impl Transaction<'_> {
         at: Address,
         column: usize,
         value: ValueRef<'_>,
+        run: &mut Run,
     ) -> Result<(), TableError> {
         let (kind, offset) = {
             let column = &self.state(number).schema.columns[column];
@@ -73,14 +110,25 @@ impl Transaction<'_> {
             }
             return Ok(());
         }
-        let mut encoded = [0; FIXED_BYTES_MAX];
-        let encoded = &mut encoded[..kind.bytes()];
+        let bytes = kind.bytes();
+        if !run.has_room(place, bytes) {
+            self.write_run(run);
+            *run = Run::at(place);
+        }
+        let encoded = &mut run.bytes[run.length..][..bytes];
         let fits = encode(kind, value, encoded);
         fits.map_err(|unfit| self.unfit(number, column, value, unfit))?;
-        if self.space.store.bytes()[place.0 as usize..][..encoded.len()] != *encoded {
-            self.write(place, encoded);
-        }
+        run.length += bytes;
         Ok(())
+    }
+
+    /// Writes the columns of a run, if one of them has another value.
+    #[inline]
+    fn write_run(&mut self, run: &Run) {
+        let after = &run.bytes[..run.length];
+        if self.space.store.bytes()[run.at.0 as usize..][..after.len()] != *after {
+            self.write(run.at, after);
+        }
     }
 
     #[cold]

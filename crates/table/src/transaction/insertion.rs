@@ -13,6 +13,7 @@ use sardonyx_rows::constraints::computed_defaults;
 use sardonyx_rows::key::KeyValues;
 use sardonyx_rows::row::{RowWriter, shown};
 use sardonyx_rows::schema::{Schema, ValueRef};
+use sardonyx_rows::values::{INLINE_BYTES_MAX, REFERENCE_BYTES, Reference};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::Address;
 
@@ -60,22 +61,44 @@ impl Transaction<'_> {
         mut row: RowWriter<'v>,
         known: Option<u64>,
     ) -> Result<Address, TableError> {
+        let mut encoded = [0; SHORT_ROW_BYTES_MAX];
+        let encoded = encoded.get_mut(..schema.row_bytes);
+        if let Some(fixed) = encoded
+            && row.encode_common(schema, fixed)
+        {
+            let hash = self.hash_to_insert(number, schema, name, &row, known)?;
+            let names = (number, schema, name);
+            return self.insert_into(names, &row, (fixed, true), hash, None);
+        }
         row.complete(schema, name)?;
         let generated = self.generated_of_new(number, &row)?;
         let row = with_values(row, &generated);
         row.check(schema, name)?;
-        let hash = match known {
+        let hash = self.hash_to_insert(number, schema, name, &row, known)?;
+        self.insert_checked((number, schema, name), &row, hash, None)
+    }
+
+    /// The hash of a new row's primary key: the known one, or that of [`Transaction::hash_of_new`].
+    #[inline]
+    fn hash_to_insert(
+        &self,
+        number: u16,
+        schema: &Schema,
+        name: &str,
+        row: &RowWriter<'_>,
+        known: Option<u64>,
+    ) -> Result<Option<u64>, TableError> {
+        match known {
             Some(hash) if self.row_state(number)?.hashed_key.is_some() => {
                 debug_assert_eq!(
-                    self.hash_of_new(number, schema, name, &row).ok().flatten(),
+                    self.hash_of_new(number, schema, name, row).ok().flatten(),
                     Some(hash),
                     "no row has the key, whose hash this is"
                 );
-                Some(hash)
+                Ok(Some(hash))
             }
-            _ => self.hash_of_new(number, schema, name, &row)?,
-        };
-        self.insert_checked((number, schema, name), &row, hash, None)
+            _ => self.hash_of_new(number, schema, name, row),
+        }
     }
 
     /// Inserts a row unless a row has its primary key. Returns the address of the one that has it now, and whether that is
@@ -94,15 +117,22 @@ impl Transaction<'_> {
             return self.whole(|tx| tx.find_or_insert(number, (&schema, &name), row));
         }
         let mut row = row;
-        row.complete(&schema, &name)?;
-        row.check(&schema, &name)?;
+        let mut encoded = [0; SHORT_ROW_BYTES_MAX];
+        let encoded = match encoded.get_mut(..schema.row_bytes) {
+            Some(fixed) => row.encode_common(&schema, fixed).then_some(fixed),
+            None => None,
+        };
+        if encoded.is_none() {
+            row.complete(&schema, &name)?;
+            row.check(&schema, &name)?;
+        }
         let shape = first.map(|first| &first.shape);
         let (schema, row) = (&*schema, &row);
-        let encoded =
+        let key =
             shape.and_then(|shape| shape.of_columns(|column| row.get(column).unwrap_or_default()));
         let state = self.row_state(number)?;
         let bytes = self.space.store.bytes();
-        let vacant = match (encoded, state.secondary.first()) {
+        let vacant = match (key, state.secondary.first()) {
             (Some(key), Some(index)) => match index.vacant(&self.space.indexes, bytes, key) {
                 Ok(vacant) => Some(vacant),
                 Err(there) => return Ok((there, false)),
@@ -110,7 +140,11 @@ impl Transaction<'_> {
             // To insert it says why there is no such key.
             _ => None,
         };
-        let inserted = self.insert_checked((number, schema, &name), row, Some(0), vacant.as_ref());
+        let (names, vacant) = ((number, schema, &*name), vacant.as_ref());
+        let inserted = match encoded {
+            Some(fixed) => self.insert_into(names, row, (fixed, true), Some(0), vacant),
+            None => self.insert_checked(names, row, Some(0), vacant),
+        };
         inserted.map(|address| (address, true))
     }
 
@@ -170,10 +204,26 @@ impl Transaction<'_> {
                 &mut long
             }
         };
+        self.insert_into((number, schema, name), row, (fixed, false), hash, vacant)
+    }
+
+    /// The same, given the row's fixed part: zeroes, or the [encoded](RowWriter::encode_common) row.
+    #[inline(never)]
+    fn insert_into(
+        &mut self,
+        (number, schema, name): (u16, &Schema, &str),
+        row: &RowWriter<'_>,
+        (fixed, is_encoded): (&mut [u8], bool),
+        hash: Option<u64>,
+        vacant: Option<&VacantKey>,
+    ) -> Result<Address, TableError> {
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
         let savepoint = self.savepoint();
-        let inserted = self
-            .fill(number, schema, name, row, fixed)
+        let filled = match is_encoded {
+            true => self.put_long_values(number, schema, row, fixed),
+            false => self.fill(number, schema, name, row, fixed),
+        };
+        let inserted = filled
             .and_then(|()| {
                 let state = self.state(number);
                 let of_fixed = || state.hash.of(&fixed[state.key_offset..][..state.key_bytes]);
@@ -189,6 +239,30 @@ impl Transaction<'_> {
                 error => error,
             });
         inserted.inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    /// Stores the values of an encoded row that are not in its fixed part.
+    #[inline]
+    fn put_long_values(
+        &mut self,
+        number: u16,
+        schema: &Schema,
+        row: &RowWriter<'_>,
+        fixed: &mut [u8],
+    ) -> Result<(), TableError> {
+        for (column, value) in row.set_columns() {
+            let bytes = match value {
+                ValueRef::Bytes(bytes) => bytes,
+                ValueRef::Text(text) => text.as_bytes(),
+                _ => continue,
+            };
+            if bytes.len() > INLINE_BYTES_MAX {
+                let reference = self.replace_value(number, Reference::default(), bytes)?;
+                fixed[schema.columns[column].offset..][..REFERENCE_BYTES]
+                    .copy_from_slice(&reference.0);
+            }
+        }
+        Ok(())
     }
 
     /// The hash of the primary key of a new row, of which all columns are set; `None` if its bytes in the row are hashed.

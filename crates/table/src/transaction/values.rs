@@ -142,13 +142,10 @@ impl Transaction<'_> {
             None => self.value_page(table, class)?,
         };
         let layout = layout_of(class);
-        let (slot, next) = {
-            let content = page_bytes(self.space.store.bytes(), page);
-            let mut vacant = layout.vacant(content);
-            (vacant.next().expect("the page has room"), vacant.next())
-        };
+        let content = page_bytes(self.space.store.bytes(), page);
+        let (slot, has_more) = layout.first_vacant(content).expect("the page has room");
         // Most pages that had room still have some.
-        let is_as_before = with_room.is_some() && next.is_some();
+        let is_as_before = with_room.is_some() && has_more;
         self.mark_cell(table, page, class, slot, true);
         if !is_as_before {
             self.refresh(table, page, class);

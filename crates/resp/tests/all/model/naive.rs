@@ -100,6 +100,13 @@ impl Naive {
         answer
     }
 
+    fn set_pairs(&mut self, pairs: &[&str]) {
+        for pair in pairs.chunks(2) {
+            let value = Value::Text(pair[1].into());
+            self.keys.insert(pair[0].into(), (value, None));
+        }
+    }
+
     fn command(&mut self, words: &[&str], now: i64) -> Result<String, String> {
         let ok = || Ok("+OK".to_string());
         let count = |count: usize| Ok(format!(":{count}"));
@@ -115,6 +122,22 @@ impl Naive {
                     .insert(key.into(), (Value::Text(value.into()), Some(at)));
                 ok()
             }
+            ["MSET", ref pairs @ ..] => {
+                self.set_pairs(pairs);
+                ok()
+            }
+            ["MSETNX", ref pairs @ ..] => {
+                let mut keys = pairs.iter().step_by(2);
+                let is_free = keys.all(|key| !self.keys.contains_key(*key));
+                if is_free {
+                    self.set_pairs(pairs);
+                }
+                count(usize::from(is_free))
+            }
+            ["MGET", ref keys @ ..] => {
+                let text = |key: &&str| optional(self.text(key).unwrap_or(None));
+                Ok(list(keys.iter().map(text)))
+            }
             ["GET", key] => Ok(optional(self.text(key)?)),
             ["APPEND", key, more] => {
                 self.open_text(key)?.push_str(more);
@@ -127,7 +150,10 @@ impl Naive {
                 *text = (number + amount.parse::<i64>().expect("a number")).to_string();
                 Ok(format!(":{text}"))
             }
-            ["DEL", key] => count(usize::from(self.keys.remove(key).is_some())),
+            ["DEL", ref keys @ ..] => {
+                let deleted = keys.iter().map(|key| self.keys.remove(*key));
+                count(deleted.flatten().count())
+            }
             ["RENAME", key, to] => {
                 let value = self.keys.remove(key).ok_or("-ERR no such key")?;
                 self.keys.insert(to.into(), value);
