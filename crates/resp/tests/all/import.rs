@@ -204,6 +204,38 @@ fn i1_a_finished_import_is_durable_when_the_tables_are_closed() {
     assert_eq!(say(&mut world.session(), "DBSIZE"), ":30000");
 }
 
+#[test]
+fn an_import_that_a_crash_ends_is_finished_by_another() {
+    const MANY: usize = 20_000;
+    let names = texts(MANY);
+    let items = || {
+        let keys = names.iter().map(|name| {
+            item(
+                &String::from_utf8_lossy(name),
+                Value::String(name.repeat(20)),
+            )
+        });
+        keys.collect::<Vec<_>>()
+    };
+    for seed in 0..4 {
+        let world = World::new(seed);
+        import(&world, items());
+        // Nothing waited for the disk.
+        let world = world.restart(Faults::default());
+        let there = say(&mut world.session(), "DBSIZE");
+        let (imported, refused) = import(&world, items());
+        assert_eq!(format!(":{}", refused.len()), there, "seed {seed}");
+        assert_eq!(imported.keys + imported.refused, MANY as u64);
+        let mut session = world.session();
+        assert_eq!(say(&mut session, "DBSIZE"), format!(":{MANY}"));
+        for name in names.iter().step_by(997) {
+            let name = String::from_utf8_lossy(name);
+            let value = say(&mut session, &format!("GET {name}"));
+            assert_eq!(value, format!("\"{}\"", name.repeat(20)), "seed {seed}");
+        }
+    }
+}
+
 /// The file of a Redis 7.0.15, and that Redis' answers to commands (`tests/rdb/make.py`).
 #[cfg(feature = "lua")]
 const FILE: &[u8] = include_bytes!("../rdb/redis-7.0.rdb");

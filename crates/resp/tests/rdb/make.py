@@ -14,7 +14,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 LONG = "y" * 300
 
-MAKES = """
+MAKES = (
+    """
 SET text hello
 SET number 12345
 SET negative -70000
@@ -52,7 +53,8 @@ PEXPIREAT hash 4102444800000
 SELECT 15
 SADD numbers 15
 SELECT 0
-""".strip().splitlines()
+"""
+).strip().splitlines()
 
 ASKS = """
 DBSIZE
