@@ -113,7 +113,13 @@ impl<F: FnMut(&RefusedItem) -> bool> Importer<F> {
             && let Item::Key(key) = item
         {
             self.store()?;
-            return self.store_parts(key);
+            // A value that is refused is not in parts: nothing of it is stored.
+            let is_storable = |value: &Value| check_storable(value).is_ok();
+            if key.value.as_ref().is_ok_and(is_storable) {
+                return self.store_parts(key);
+            }
+            self.waiting.push(Item::Key(key));
+            return self.store();
         }
         self.waiting.push(item);
         self.weight += weight;

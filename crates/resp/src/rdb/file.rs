@@ -309,7 +309,8 @@ impl<R: BufRead> RdbFile<R> {
         };
         let mut input = Input::bounded(bytes, most);
         let read = read(&mut input);
-        let at = |offset: usize| at + offset as u64;
+        // Within a compressed text, an offset is one of the text: then the place is at most the item's end.
+        let at = |offset: usize| (at + offset as u64).min(self.source.at());
         match read {
             Ok(value) if input.is_empty() => Ok(Ok(value)),
             Ok(_) => {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rdb::tests::{bytes, of_redis};
-use crate::rdb::{FOOTER_BYTES, checksum, encode, kind};
+use crate::rdb::{FOOTER_BYTES, checksum, encode};
 
 /// A text in the form of a file.
 fn text(text: &str) -> Vec<u8> {
@@ -195,22 +195,22 @@ fn what_is_not_supported_is_refused_by_its_name() {
     };
     assert_eq!(
         refused(10, key("m", &[7, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
-        "key \"m\" of database 0: a value of type 7, at byte 21, is not supported"
+        "key \"m\" of database 0: a value of type 7, at byte 18, is not supported"
     );
     assert_eq!(
         refused(12, vec![mark::MODULE, 1, 2]),
-        "data of a module of Redis, at byte 21, is not supported"
+        "data of a module of Redis, at byte 18, is not supported"
     );
     assert_eq!(
         refused(10, vec![mark::EARLY_LIBRARY]),
-        "a function of a release candidate of Redis 7.0, at byte 21, is not supported"
+        "a function of a release candidate of Redis 7.0, at byte 18, is not supported"
     );
     assert_eq!(
         refused(
             10,
             vec![mark::EXPIRES_SECONDS, 1, 0, 0, 0, mark::DATABASE, 1]
         ),
-        "a time of a key without the key, at byte 26: the file is damaged"
+        "a time of a key without the key, at byte 23: the file is damaged"
     );
     for (head, told) in [
         (

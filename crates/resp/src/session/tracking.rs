@@ -411,11 +411,11 @@ impl Session {
                 let is_own = tracking.skips_own && writer == self.id;
                 match prefix {
                     None => {
-                        // Its client reads the key again, or does not care.
-                        let address = tracking.keys.remove(&key_address(key));
-                        address
-                            .into_iter()
-                            .for_each(|address| self.hear_no_more_of(address));
+                        // Its client was told already, unless it has read the key again.
+                        let Some(address) = tracking.keys.remove(&key_address(key)) else {
+                            return;
+                        };
+                        self.hear_no_more_of(address);
                         if !is_own {
                             self.tell_keys(told, output);
                             self.tell_invalid(Some(vec![key.to_vec()]), output);

@@ -297,19 +297,25 @@ fn no_cached_value_is_older_than_the_messages() {
     const KEYS: [&str; 4] = ["k1", "k2", "k3", "k4"];
     let lines: Vec<&str> = CHANGES.split('|').collect();
     let (mut hits, mut effective) = (0, BTreeMap::new());
-    for seed in 0..6 {
+    for seed in 0..3 {
         let world = World::new(seed);
         let mut random = Random::new(seed);
         let mut below = |bound: usize| (random.next() % bound as u64) as usize;
         let (mut one, mut other) = (tracking(&world, ""), world.session());
         let mut look = world.session();
+        ask(&mut look, "HELLO 3");
         let state = |session: &mut Session, key: &str| {
             let value = ask(session, &format!("DUMP {key}"));
             (value, ask(session, &format!("PEXPIRETIME {key}")))
         };
         let mut cached = BTreeMap::new();
-        for _ in 0..1500 {
-            let line = lines[below(lines.len())];
+        let mut first = 0;
+        for step in 0..4000 {
+            // For a while they are of a few neighbours, which change values of one kind.
+            if step % 60 == 0 {
+                first = below(lines.len());
+            }
+            let line = lines[(first + below(24)) % lines.len()];
             let mut words: Vec<&str> = line.split(' ').collect();
             for word in &mut words {
                 if *word == "@" {
@@ -347,5 +353,5 @@ fn no_cached_value_is_older_than_the_messages() {
         .iter()
         .filter(|line| !effective.contains_key(**line))
         .collect();
-    assert!(idle.len() < 8, "{idle:?}");
+    assert!(idle.len() < 14, "{idle:?}");
 }
