@@ -23,7 +23,7 @@ pub struct Engine<O> {
     pub name: &'static str,
     /// See [`Product::settings`].
     pub settings: &'static str,
-    /// Opens it.
+    /// Makes the database in a directory, or finds it there.
     pub open: O,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct SessionState {
     pub running: Option<Running>,
     /// The heap's arena from which it allocates.
     pub arena: u64,
-    /// The number of savepoints, so that each has its own number.
+    /// Counts savepoints: each gets a number of its own.
     next_savepoint: u64,
 }
 
@@ -136,7 +136,6 @@ impl SessionState {
     }
 }
 
-/// Opens a session.
 pub(crate) fn open(home: SegmentState) -> Result<SessionState, Failure> {
     let session = home.segment.session()?;
     let arena = home.totals.sessions.fetch_add(1, Ordering::Relaxed);

@@ -238,7 +238,6 @@ fn create_index(table: String, name: String, columns: Vec<String>, unique: bool)
     }
 }
 
-/// Drops an index of a table.
 fn drop_index(table: String, name: String) -> impl Change {
     move |tx: &mut Transaction<'_>| {
         let (number, _) = definition_of(tx, &table)?;

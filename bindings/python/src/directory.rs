@@ -26,13 +26,11 @@ pub enum ArrayError {
     /// There is no array of this name.
     #[error("there is no array {name:?}; give its shape to make it")]
     NotFound {
-        /// The name.
         name: String,
     },
     /// The array differs from the requested one.
     #[error("the array {name:?} has {what} {stored}, not {asked}")]
     Mismatch {
-        /// The name.
         name: String,
         /// `shape` or `type`.
         what: &'static str,
@@ -46,9 +44,7 @@ pub enum ArrayError {
         "an array of shape {shape:?} of elements of {element_bytes} bytes cannot be made: {what}"
     )]
     Shape {
-        /// The shape.
         shape: Vec<u64>,
-        /// Bytes of an element.
         element_bytes: u64,
         /// The part that is too large.
         what: &'static str,
@@ -56,7 +52,6 @@ pub enum ArrayError {
     /// The name is reserved for the package itself.
     #[error("names that begin with \"sardonyx.\" are reserved; choose another than {name:?}")]
     Reserved {
-        /// The name.
         name: String,
     },
     /// The record is damaged.
@@ -93,7 +88,6 @@ fn place<M: Memory + ?Sized>(
     Ok(place.map(|place| (heap, place)))
 }
 
-/// The array of a name.
 pub fn find<M: Memory + ?Sized>(memory: &M, name: &str) -> Result<Option<Array>, Failure> {
     match place(memory, name)? {
         Some((_, place)) => Array::read(memory, name, place).map(Some),
@@ -129,11 +123,8 @@ pub fn removals<M: Memory + ?Sized>(memory: &M) -> Result<Option<P<u64>>, Failur
 
 /// The properties of a new array.
 pub struct New<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Its shape.
     pub shape: Vec<u64>,
-    /// Bytes of an element.
     pub element_bytes: u64,
     /// The element type's description.
     pub description: String,

@@ -74,7 +74,6 @@ pub enum Failure {
     /// Another transaction changed data that this one used.
     #[error("{}", conflict(*page, array.as_deref()))]
     Conflict {
-        /// The page.
         page: u64,
         /// The array, if the page has one's elements.
         array: Option<String>,

@@ -27,7 +27,6 @@ pub struct ArrayRecord {
     shape: [u64; DIMENSIONS_MAX],
 }
 
-/// An array, from its record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Array {
     /// The first element's offset in the segment, in bytes.
@@ -48,7 +47,6 @@ impl Array {
         bytes.start < end && self.data < bytes.end
     }
 
-    /// Bytes of the record.
     pub fn record_bytes(&self) -> u64 {
         (size_of::<ArrayRecord>() + self.description.len()) as u64
     }

@@ -106,7 +106,6 @@ pub fn key<'py>(key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     }
 }
 
-/// Values of columns by their names.
 pub fn named(columns: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, Value)>> {
     let columns = columns.into_iter().flatten();
     columns

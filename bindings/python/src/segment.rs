@@ -369,7 +369,6 @@ impl Segment {
     }
 }
 
-/// The options of a segment.
 fn options(
     mechanism: &str,
     versions_bytes: Option<u64>,

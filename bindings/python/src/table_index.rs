@@ -18,7 +18,6 @@ use std::sync::Arc;
 pub enum Source {
     /// A transaction, in its state at the time of reading.
     Transaction(Py<TableTransaction>),
-    /// A snapshot.
     Snapshot(Py<TablesSnapshot>),
 }
 
@@ -71,7 +70,6 @@ pub enum Want {
     Rows,
     /// Columns: all if none are named.
     Columns(Option<Vec<String>>),
-    /// Their number.
     Count,
 }
 
@@ -79,9 +77,7 @@ pub enum Want {
 pub enum Got {
     /// Values of the columns that are not dropped.
     Rows(Arc<Schema>, Vec<Vec<Value>>),
-    /// Columns.
     Columns(Vec<Buffers>),
-    /// Their number.
     Count(u64),
 }
 

@@ -22,7 +22,6 @@ pub struct TableTransaction {
     running: Mutex<Option<Running>>,
 }
 
-/// A running transaction.
 enum Running {
     /// It blocks no other transaction.
     Open(OpenTransaction),
@@ -166,7 +165,6 @@ impl TableTransaction {
         Ok(result?)
     }
 
-    /// Changes tables' definitions.
     pub(crate) fn define(&self, py: Python<'_>, change: impl Change) -> PyResult<()> {
         self.step(py, change)
     }

@@ -50,7 +50,6 @@ struct HandedArray {
 
 /// A request for an array.
 pub struct Asked<'py> {
-    /// Its name.
     pub name: String,
     /// Its shape, needed to make it.
     pub shape: Option<Vec<u64>>,
@@ -73,7 +72,6 @@ impl ThreadSession {
         })
     }
 
-    /// The segment.
     pub fn home(&self) -> &Segment {
         self.lent.home()
     }
@@ -177,7 +175,6 @@ impl ThreadSession {
         Ok(self.lent.with(|session| session.savepoint())?)
     }
 
-    /// Rolls back to a savepoint.
     pub fn roll_back_to(&self, py: Python<'_>, savepoint: &Savepoint) -> Result<(), Failure> {
         let mut handed = lock(&self.handed);
         self.check_runner(&handed)?;

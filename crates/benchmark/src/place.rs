@@ -77,7 +77,7 @@ impl Place {
         Ok(Some(place))
     }
 
-    /// The path.
+    /// The database's files are made here.
     pub fn path(&self) -> &Path {
         &self.path
     }

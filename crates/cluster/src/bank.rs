@@ -71,11 +71,11 @@ pub struct HistoryRecord {
 /// The bank's sums.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Sums {
-    /// Of all accounts.
+    /// The sum of the balances of accounts.
     pub accounts: i64,
-    /// Of all tellers.
+    /// The sum of the balances of tellers.
     pub tellers: i64,
-    /// Of all branches.
+    /// The sum of the balances of branches.
     pub branches: i64,
     /// Transactions that HISTORY counts.
     pub transactions: u64,
@@ -141,7 +141,7 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 impl Bank {
-    /// The bank of a setting.
+    /// Lays the partitions out one behind the other.
     pub fn new(setting: &Setting) -> Self {
         let mut next = 0;
         let mut first = Vec::new();
@@ -157,12 +157,12 @@ impl Bank {
         }
     }
 
-    /// Its scale.
+    /// Counts of branches, tellers and accounts.
     pub fn scale(&self) -> PageScale {
         self.scale
     }
 
-    /// The number of pages.
+    /// The size of all partitions together.
     pub fn pages(&self) -> u64 {
         self.first.last().copied().unwrap_or_default()
     }

@@ -39,7 +39,7 @@ const MESSAGES_OF_A_REQUEST: f64 = 3.0;
 /// A figure of both.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// Its name.
+    /// The first cell of the report's line.
     pub name: &'static str,
     /// In virtual time.
     pub simulated: f64,
@@ -78,9 +78,9 @@ pub struct Comparison {
     pub parameters: Parameters,
     /// The setting of the processes.
     pub setting: Setting,
-    /// Their load.
+    /// The configuration of both.
     pub load: Load,
-    /// Their measured figures.
+    /// As the processes reported them.
     pub measured: RunFigures,
     /// Figure by figure.
     pub lines: Vec<Line>,

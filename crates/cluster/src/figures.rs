@@ -158,7 +158,7 @@ impl Collected {
         self.longest = self.longest.max(longest);
     }
 
-    /// Their number.
+    /// Counts the collected times.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
@@ -185,7 +185,7 @@ impl Default for Collected {
 /// Response times in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Responses {
-    /// Their mean.
+    /// The average of all.
     pub mean_milliseconds: f64,
     /// Half took no longer.
     pub p50_milliseconds: f64,
@@ -193,14 +193,14 @@ pub struct Responses {
     pub p95_milliseconds: f64,
     /// 99% took no longer.
     pub p99_milliseconds: f64,
-    /// The longest.
+    /// The slowest one.
     pub longest_milliseconds: f64,
 }
 
 /// The report of a node's process after a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeRun {
-    /// Its slot.
+    /// The place of the node.
     pub slot: u16,
     /// Seconds measured.
     pub seconds: f64,
@@ -233,7 +233,7 @@ pub struct PerTransaction {
     pub conflicts: f64,
     /// Copies in the buffer that were found invalidated.
     pub invalidations: f64,
-    /// Deadlocks.
+    /// Transactions that were run again after one.
     pub deadlocks: f64,
     /// Microseconds of processor time.
     pub processor_microseconds: f64,
@@ -269,7 +269,7 @@ pub struct RunFigures {
     pub throughput: f64,
     /// Response times.
     pub responses: Responses,
-    /// Per transaction.
+    /// Divided by the durable transactions.
     pub each: PerTransaction,
     /// As they were counted.
     pub counts: Counts,

@@ -33,9 +33,9 @@ pub struct Loading<'a> {
 /// A node that was lost during a load: its process ended, or it stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LostRun {
-    /// Its slot.
+    /// The place of the node.
     pub slot: usize,
-    /// The reason.
+    /// For people.
     pub reason: String,
     /// The transactions that it had reported as acknowledged before.
     pub acknowledged: u64,
@@ -68,7 +68,7 @@ impl Loaded {
 pub struct Proved {
     /// Its result.
     pub loaded: Loaded,
-    /// The proof.
+    /// The sums agree with the acknowledged transactions.
     pub proof: Proof,
 }
 

@@ -136,12 +136,12 @@ impl Cluster {
         })
     }
 
-    /// Their setting.
+    /// Written in the directory of the cluster.
     pub fn setting(&self) -> &Setting {
         &self.setting
     }
 
-    /// Their places.
+    /// Paths of files and sockets.
     pub fn places(&self) -> &Places {
         &self.places
     }

@@ -30,13 +30,13 @@ pub struct Places {
 }
 
 impl Places {
-    /// In this directory.
+    /// The directory need not exist yet.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
         Places { directory }
     }
 
-    /// The directory.
+    /// All files of the cluster are below it.
     pub fn directory(&self) -> &Path {
         &self.directory
     }

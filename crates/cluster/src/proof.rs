@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// The bank as it is at an instant at which no node changes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Its sums.
+    /// Compared with the acknowledged transactions.
     pub sums: Sums,
     /// The transactions that HISTORY counts, of each slot.
     pub by_slot: Vec<u64>,

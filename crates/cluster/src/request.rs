@@ -8,11 +8,11 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// A request.
+/// Sent to a node's process, a line of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// Its status.
+    /// Answered by the node's state.
     Status,
     /// The nodes that it knows to be alive. A closely coupled node answers without waiting for its present work, such
     /// as a recovery.
@@ -29,7 +29,7 @@ pub enum Request {
     Checkpoint,
     /// Change a page, 8 bytes of it by 0: to find out when that is possible.
     Touch {
-        /// The page.
+        /// Of the database, from 0.
         page: u64,
     },
     /// Leave, and end the process.
@@ -44,7 +44,7 @@ pub enum Reply {
     Status(NodeStatus),
     /// To [`Request::Living`]: as [`NodeStatus::living`].
     Living(Vec<usize>),
-    /// It is done.
+    /// The request had no other result.
     Done,
     /// During a run: the number of its transactions that were acknowledged so far.
     Progress(u64),
@@ -54,14 +54,14 @@ pub enum Reply {
     Refused(String),
 }
 
-/// The status of a node.
+/// For people, and for tests of takeovers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeStatus {
-    /// Its slot.
+    /// The place of the node.
     pub slot: u16,
     /// Its name: closely coupled, slot and life; loosely coupled, a number that no node before it had; 0 of a page server.
     pub node: u16,
-    /// Its process.
+    /// The number that the system gave the process.
     pub process: u32,
     /// The living nodes, as far as it knows: slots of closely coupled ones, names of loosely coupled ones.
     pub living: Vec<usize>,

@@ -21,13 +21,13 @@ pub enum Routing {
     /// To the node of its branch.
     #[default]
     Affinity,
-    /// To any.
+    /// Drawn for each transaction.
     Random,
     /// By the tables of a file.
     Tables {
         /// The file's name.
         file: String,
-        /// Its text.
+        /// The content of the file.
         text: String,
     },
 }
@@ -39,7 +39,7 @@ pub(crate) const NO_TABLES: ClusterError = ClusterError::NeedsLab {
 };
 
 impl Routing {
-    /// Its name.
+    /// As options and reports have it.
     pub fn name(&self) -> &str {
         match self {
             Routing::Affinity => "affinity",

@@ -60,11 +60,11 @@ pub(crate) fn update_strategy(update: Update) -> UpdateStrategy {
 pub struct Scale {
     /// Units: one per node in the GEM paper.
     pub units: u32,
-    /// Branches of a unit.
+    /// 100 in the GEM paper.
     pub branches_per_unit: u32,
-    /// Tellers of a branch.
+    /// 10 in the GEM paper.
     pub tellers_per_branch: u32,
-    /// Accounts of a branch.
+    /// 100,000 in the GEM paper.
     pub accounts_per_branch: u32,
     /// Branches in a page.
     pub branch_blocking: u32,
@@ -154,7 +154,7 @@ impl Devices {
 pub struct Setting {
     /// Their number; slots 0 to one less.
     pub nodes: u16,
-    /// Their coupling.
+    /// Close or loose.
     pub coupling: Coupling,
     /// The place of the lock authority of loosely coupled nodes: where this routing sends transactions, or anywhere.
     #[serde(default)]

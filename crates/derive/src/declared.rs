@@ -131,7 +131,7 @@ pub(crate) struct OfField {
 }
 
 impl OfField {
-    /// Reads it.
+    /// Reads the attributes of one field.
     pub fn read(field: &syn::Field) -> Result<Self, Error> {
         let mut of = OfField::default();
         for attribute in field.attrs.iter().filter(|a| a.path().is_ident("field")) {

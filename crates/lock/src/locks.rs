@@ -100,7 +100,7 @@ pub struct Waiting {
     pub object: u64,
     /// The mode asked for; `None` if it waits for the pending changes of a quantity.
     pub mode: Option<Mode>,
-    /// The owners that it waits for.
+    /// It gets the lock after these.
     pub blockers: Vec<Owner>,
     /// The time that it has waited.
     pub waited: Duration,

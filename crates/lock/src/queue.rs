@@ -226,9 +226,9 @@ impl<O: Copy + Eq> LockQueue<O> {
     }
 
     /// The holders that have to end, or to give up a mode, before the owner is granted its request. They do not admit
-    /// the request, or have a conversion that waits before it, or do so to a waiter for which the owner waits, and so
-    /// on through the queue. If every owner waits for one object at a time, each cycle of waiting goes through one of
-    /// these holders. So a search for cycles may leave out owners that only wait.
+    /// the request, or have a conversion that waits before it. Or they do so to a waiter for which the owner waits, and
+    /// so on through the queue. If every owner waits for one object at a time, each cycle of waiting goes through one
+    /// of these holders. So a search for cycles may leave out owners that only wait.
     pub fn blocking_holders(&self, matrix: &Compatibility, owner: O) -> SmallVec<[O; 4]> {
         let mut blocking = SmallVec::new();
         let Some(place) = self.waiters.iter().position(|waiter| waiter.owner == owner) else {

@@ -21,7 +21,7 @@ pub enum SegmentError {
         #[source]
         source: io::Error,
     },
-    /// The shared memory is full.
+    /// The file system of the segment has no room.
     #[error(
         "no memory for {bytes} more bytes in {place}: {source}; make that file system larger, or \
          choose another by the option `shared_memory`"

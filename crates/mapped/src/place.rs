@@ -132,7 +132,7 @@ macro_rules! place {
 pub struct Slice<T> {
     /// The place of the first.
     pub start: P<T>,
-    /// Their number.
+    /// Counts the values.
     pub length: u64,
 }
 

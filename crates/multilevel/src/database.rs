@@ -229,7 +229,7 @@ impl Database {
         Snapshot::take(&self.shared, self.protocol.has_two_levels())
     }
 
-    /// Begins a transaction.
+    /// Its operations are called on the result, which commits or aborts.
     pub fn begin(&self) -> Transaction<'_> {
         self.begin_as(None)
     }

@@ -86,7 +86,6 @@ pub enum DatabaseError {
         /// The most.
         limit: usize,
     },
-    /// Too many operations.
     #[error("the database knows {limit} operations already and cannot learn {name:?}")]
     TooManyOperations {
         /// The one too many.

@@ -39,7 +39,7 @@ pub enum Stop {
     NoPage {
         /// The page's number in the database, or in its area.
         page: u64,
-        /// The number of pages there.
+        /// The present size of the database or area.
         pages: u64,
         /// `database` or `area`.
         of: &'static str,
@@ -55,7 +55,7 @@ pub enum Stop {
     /// No such area.
     #[error("there is no area number {number}: its handle belongs to another database")]
     NoArea {
-        /// Its number.
+        /// The handle's number.
         number: u16,
     },
     /// A change of a bounded quantity that could not be admitted in any outcome of other transactions.
@@ -63,7 +63,7 @@ pub enum Stop {
     Bounds {
         /// Its present value.
         value: i64,
-        /// The change.
+        /// The amount to add.
         change: i64,
         /// The least that it may be.
         low: i64,
@@ -73,7 +73,7 @@ pub enum Stop {
     /// The operation changes something, and was called to read a snapshot.
     #[error("a snapshot is only read: operations that change something are called by transactions")]
     ReadOnly,
-    /// The snapshot was ended.
+    /// Take a new one, and call the operation again.
     #[error(transparent)]
     SnapshotEnded(#[from] SnapshotEnded),
     /// There are no more pages to be had, or no more log.
@@ -127,7 +127,7 @@ pub trait Pages {
         let _ = pages;
     }
 
-    /// Reads a page.
+    /// Locks it shared until the operation ends.
     fn read(&self, page: PageId) -> Result<&Page, Stop>;
 
     /// Reads a page that will be written: locks it exclusively at once, so that two that do so do

@@ -309,7 +309,7 @@ impl<S> Spheres<S> {
         self.spheres().max_by_key(|sphere| sphere.pages)
     }
 
-    /// The number of spheres.
+    /// Counts spheres that are not written.
     pub fn len(&self) -> usize {
         self.spheres
     }
@@ -324,7 +324,7 @@ impl<S> Spheres<S> {
         self.nodes.len() - self.free.len()
     }
 
-    /// The number of dirty pages.
+    /// Counts pages that subtransactions changed since they were written.
     pub fn dirty_pages(&self) -> usize {
         self.dirty.len()
     }

@@ -49,7 +49,7 @@ const STATES_KEPT: u64 = 16;
 /// Before the names of files that are being written.
 const NEW: &str = "new_";
 
-/// A log in a directory.
+/// Entries, objects and registers are files.
 #[derive(Debug)]
 pub struct DirectoryLog {
     directory: PathBuf,

@@ -86,9 +86,9 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// primary key are a unique index then. Every row is rewritten. So the columns of the key can change, or the key can go.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table, it has a column or an index of one of these names, or the store keeps
-    /// rows in the order of their first primary key; [`Error::Limit`] if the table has more rows than a transaction can
-    /// rewrite, or has had too many shapes. Nothing has changed then.
+    /// [`Error::Refused`] if there is no such table, or it has a column or an index of one of these names. So it is if the
+    /// store keeps rows in the order of their first primary key. [`Error::Limit`] if the table has more rows than a
+    /// transaction can rewrite, or has had too many shapes. Nothing has changed then.
     fn number_rows(&mut self, table: u16, column: &str, index: &str) -> Result<(), Error> {
         let changed = self.whole(|store| {
             let room = store.change_columns(table, |schema| {

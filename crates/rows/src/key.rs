@@ -93,7 +93,7 @@ pub struct SearchKey {
 pub enum BadKey {
     /// The encoded key is too long.
     TooLong {
-        /// Its bytes.
+        /// The length that it would have.
         bytes: usize,
     },
     /// A value is not of the column's type, or out of its range.

@@ -53,13 +53,13 @@ impl PageLayout {
         }
     }
 
-    /// The address of a record in a page.
+    /// Its first byte in the store.
     #[inline]
     pub fn record(&self, page: PageId, slot: usize) -> Address {
         Address(page.address().0 + (slot * self.stride) as u64)
     }
 
-    /// The slot of a record.
+    /// Its place among the records of the page.
     #[inline]
     pub fn slot(&self, record: Address) -> usize {
         record.offset_in_page() / self.stride

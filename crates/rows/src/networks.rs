@@ -71,7 +71,7 @@ impl Network {
         most_bits(self.is_six)
     }
 
-    /// The address as a number.
+    /// An IPv4 address has the lowest 32 bits.
     pub fn address(self) -> u128 {
         self.address
     }

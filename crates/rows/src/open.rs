@@ -24,7 +24,7 @@ pub enum ConflictWith {
     Row(Vec<Value>),
     /// Rows in a range of an index, or their number.
     Range {
-        /// The index.
+        /// The name, as in the schema.
         index: String,
     },
     /// All rows, or the first ones of all.

@@ -42,7 +42,7 @@ pub struct PlainLayout {
     pub bytes: usize,
     /// In bytes from the record's begin.
     pub key_offset: usize,
-    /// Bytes of its key.
+    /// The length of the key in the record.
     pub key_bytes: usize,
     /// Its fields, if it declares them.
     pub columns: fn() -> Option<Vec<RecordColumn>>,

@@ -79,7 +79,7 @@ impl<'b> Bound<'b> {
         self.value
     }
 
-    /// Its value.
+    /// Decoded; `None` without a bound.
     pub fn value(self, of: RangeOf) -> Option<Value> {
         self.value.and_then(|bytes| of.read(bytes))
     }

@@ -249,7 +249,7 @@ where
 
 /// The rows of a table, in no particular order. The first error ends the scan.
 pub trait ScanRows: Iterator<Item = Result<Self::Row, Error>> {
-    /// A row of it.
+    /// The form in which the store lends one.
     type Row;
 
     /// The place to go on from with another scan; `None` if the state cannot be read in parts.

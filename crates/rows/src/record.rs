@@ -116,7 +116,7 @@ pub type FieldColumn = (&'static str, Type, bool);
 /// A row that was found: its place, schema and pages.
 #[derive(Debug)]
 pub struct Found<'a, P: ?Sized = [u8]> {
-    /// The pages.
+    /// The store, or a snapshot of it.
     pub pages: &'a P,
     /// The schema of its table.
     pub schema: &'a Schema,

@@ -150,7 +150,7 @@ impl StopHost {
         self.0.asked.notify_all();
     }
 
-    /// True if it is to stop.
+    /// True after the first call of `stop`.
     pub fn is_stopped(&self) -> bool {
         *self.is_asked()
     }

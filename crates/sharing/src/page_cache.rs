@@ -55,7 +55,7 @@ struct Slot {
 pub enum Write {
     /// It is in GEM, and the writer has to begin its destage.
     Destage {
-        /// The page that was replaced for it.
+        /// The page that left GEM for it, if there was no room.
         replaced: Option<PageId>,
     },
     /// It is in GEM; the node that destages the page already does so again.

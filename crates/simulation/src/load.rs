@@ -36,7 +36,7 @@ pub enum LoadError {
     File {
         /// The parameter that names it.
         key: &'static str,
-        /// The file.
+        /// The value of the parameter.
         file: String,
         /// The system's error.
         reason: String,
@@ -80,12 +80,12 @@ pub enum Load {
     DebitCredit {
         /// The size of the database.
         scale: PageScale,
-        /// The number of nodes.
+        /// Transactions are drawn for these.
         nodes: u16,
     },
     /// A trace, replayed over and over.
     Trace {
-        /// The trace.
+        /// The transactions, in the order of the file.
         trace: Arc<Trace>,
         /// The places of transactions and lock authorities.
         tables: Arc<Tables>,

@@ -20,11 +20,11 @@ pub struct Outcome {
 /// One figure over all replications.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Its section.
+    /// Groups figures in the output.
     pub section: &'static str,
     /// Its name, unique within the section.
     pub name: String,
-    /// Its unit.
+    /// Of mean and width, such as "ms".
     pub unit: &'static str,
     /// Mean over the replications.
     pub mean: f64,
@@ -66,7 +66,7 @@ impl Outcome {
         Estimate::new(interval.mean, interval.half_width)
     }
 
-    /// One figure, by its section and name.
+    /// Returns `None` if no figure has these names.
     pub fn figure(&self, section: &str, name: &str) -> Option<&Summary> {
         let mut all = self.summary.iter();
         all.find(|summary| summary.section == section && summary.name == name)

@@ -79,7 +79,7 @@ pub enum SearchError {
     Saturated {
         /// The utilisation asked for.
         target: f64,
-        /// Number of nodes.
+        /// As the parameters say.
         nodes: u32,
         /// The lowest rate per node at which the system was saturated.
         rate: f64,
@@ -87,7 +87,7 @@ pub enum SearchError {
         utilisation: f64,
         /// The kind of server that is used most there, processors aside.
         bottleneck: String,
-        /// Its utilisation.
+        /// From 0 to 1, at the same rate.
         bottleneck_utilisation: f64,
     },
     /// The search did not come near enough.
@@ -103,7 +103,7 @@ pub enum SearchError {
         runs: usize,
         /// The nearest rate per node.
         rate: f64,
-        /// The utilisation there.
+        /// Of the processors, from 0 to 1.
         utilisation: f64,
     },
 }

@@ -53,7 +53,7 @@ pub enum SweepError {
     /// Too many points.
     #[error("the sweep has {points} points: choose ranges with at most {MOST_POINTS}")]
     TooMany {
-        /// Its number.
+        /// The product of the lengths of both ranges.
         points: usize,
     },
     /// A point whose parameters are not possible.

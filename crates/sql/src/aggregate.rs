@@ -220,7 +220,6 @@ pub(crate) struct Aggregate {
 }
 
 impl Aggregate {
-    /// The aggregate of this name.
     pub fn named(name: &str) -> Option<Named> {
         let found = AGGREGATES.iter().find(|(known, ..)| *known == name);
         found.map(|(name, kind, _)| Named { name, kind: *kind })
@@ -346,7 +345,6 @@ impl Aggregate {
         })
     }
 
-    /// The type of the result.
     pub fn result_spec(&self) -> TypeSpec {
         let spec = TypeSpec::new(self.result, self.modifier);
         match self.result.is_collatable() {

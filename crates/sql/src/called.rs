@@ -62,7 +62,7 @@ impl Caller {
     }
 }
 
-/// A call of a procedure.
+/// Statements name it so: `CALL`, or Redis' `FCALL`.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcedureCall<'c> {
     /// Its name, as it is stored: in lower case, unless it was quoted.

@@ -5,12 +5,12 @@ use crate::types::TypeSpec;
 use crate::values::zones::SessionZone;
 use sardonyx::schema::ValueRef;
 
-/// A column of a result.
+/// Its description goes to the client before the rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResultColumn {
-    /// Its name.
+    /// Of the table's column, or given by `AS`.
     pub name: String,
-    /// Its type.
+    /// Decides the form of each value.
     pub spec: TypeSpec,
     /// The number of the table that it is a column of, and its number there from 1; both 0 if it is none.
     pub table: u32,

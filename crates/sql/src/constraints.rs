@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Runs `SET CONSTRAINTS`: checks the constraints that are immediate from now on.
 ///
 /// # Errors
-/// `42704` if there is no such constraint, `3F000` no such schema, `42809` if one is to be deferred and is not deferrable,
+/// `42704` if there is no such constraint, `3F000` no such schema. `42809` if one is to be deferred and is not deferrable.
 /// `23503` or `23505` if one does not hold.
 pub(crate) fn set_constraints(
     tx: &mut dyn WriteTarget,

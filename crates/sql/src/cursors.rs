@@ -15,14 +15,14 @@ use crate::types::SqlType;
 use sqlparser::ast::{CloseCursor, Declare, Statement};
 use std::sync::Arc;
 
-/// A command on a cursor.
+/// A statement on one, for the session that keeps it.
 #[derive(Clone, Debug)]
 pub enum CursorCommand {
     /// Runs a query, whose rows are fetched later.
     Declare {
         /// The cursor's name.
         name: String,
-        /// The query.
+        /// Planned when the cursor is declared.
         query: Arc<Prepared>,
         /// True if it stays after the transaction (`WITH HOLD`).
         is_held: bool,

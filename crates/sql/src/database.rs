@@ -259,7 +259,6 @@ impl Database {
         (*of == version).then(|| procedure.clone().downcast().ok())?
     }
 
-    /// Keeps a procedure that was compiled.
     pub(crate) fn keep_compiled(&self, name: &str, version: u64, procedure: Compiled) {
         let mut compiled = locked(&self.compiled);
         compiled.retain(|_, (of, _)| *of == version);

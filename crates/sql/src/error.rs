@@ -156,11 +156,11 @@ pub struct ErrorFields {
     pub position: Option<usize>,
     /// The schema of the table.
     pub schema: Option<String>,
-    /// The table that it is of.
+    /// Without its schema, in the field `t`.
     pub table: Option<String>,
-    /// The column.
+    /// In the field `c`.
     pub column: Option<String>,
-    /// The constraint.
+    /// In the field `n`.
     pub constraint: Option<String>,
     /// The part of the client's message that the error is about: a parameter, or a line and column of a copy.
     pub context: Option<String>,

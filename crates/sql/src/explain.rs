@@ -34,7 +34,6 @@ struct Asked {
     summary: Option<bool>,
 }
 
-/// The statement to explain.
 fn explained(prepared: &Prepared) -> Result<(&Statement, Asked), SqlError> {
     match prepared.statement() {
         Some(Statement::Explain {

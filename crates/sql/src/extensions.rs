@@ -78,7 +78,6 @@ pub(crate) static KNOWN: [Extension; 10] = [
     ),
 ];
 
-/// The extension of a name.
 pub(crate) fn extension(name: &str) -> Option<&'static Extension> {
     KNOWN.iter().find(|known| known.name == name)
 }

@@ -94,7 +94,6 @@ struct Newest {
 
 /// The outcome of an attempt to take a snapshot.
 enum Attempt {
-    /// A snapshot, or an error.
     Over(Result<Snapshot, Error>),
     /// A group is being applied; afterwards a snapshot can be taken, without another look at the log.
     Busy,

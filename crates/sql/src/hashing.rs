@@ -46,7 +46,6 @@ fn float(value: f64) -> u64 {
     }
 }
 
-/// The hash of a value.
 pub(crate) fn hash_of(value: ValueRef<'_>) -> u64 {
     match value {
         ValueRef::Int(value) => whole(value),

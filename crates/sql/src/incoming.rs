@@ -154,7 +154,7 @@ pub type IncomingRow = Vec<(usize, Value)>;
 /// The result of a program's insertions.
 #[derive(Debug)]
 pub struct InsertedRows {
-    /// The number of rows inserted.
+    /// Counts the new rows.
     pub count: u64,
     sequences: SequenceChanges,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// A cursor of a session, which its server keeps.
 #[derive(Clone, Debug)]
 pub struct ListedCursor {
-    /// Its name.
+    /// In lower case, unless it was quoted.
     pub name: String,
     /// The text of its query.
     pub statement: Arc<str>,

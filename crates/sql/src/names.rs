@@ -7,7 +7,7 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 /// The schema of unqualified names.
 pub(crate) const PUBLIC: &str = "public";
 
-/// The name of an identifier.
+/// In lower case, unless it was quoted.
 pub(crate) fn name_of(word: &Ident) -> String {
     match word.quote_style {
         Some(_) => word.value.clone(),

@@ -83,7 +83,6 @@ fn ordered_as(kind: SqlType) -> u32 {
 }
 
 impl OperatorClass {
-    /// The class of a name.
     pub fn named(name: &str) -> Option<OperatorClass> {
         CLASSES.into_iter().find(|class| class.name == name)
     }

@@ -91,7 +91,6 @@ pub(crate) fn is_of_catalogue(schema: &str) -> bool {
     OF_CATALOGUE.contains(&schema)
 }
 
-/// The error of an unknown schema.
 pub(crate) fn unknown_schema(name: &str) -> SqlError {
     SqlError::new(
         code::UNKNOWN_SCHEMA,

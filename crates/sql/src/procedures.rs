@@ -95,7 +95,7 @@ impl Compiled {
         })
     }
 
-    /// The types of its parameters.
+    /// In the order of the declaration.
     pub fn parameters(&self) -> &[TypeSpec] {
         &self.parameters
     }

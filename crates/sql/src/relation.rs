@@ -58,7 +58,6 @@ pub(crate) struct RelationColumn {
     pub owned: Vec<String>,
     /// True if its value is computed from the row's other columns.
     pub is_generated: bool,
-    /// The number of its domain.
     pub domain: Option<u32>,
 }
 
@@ -69,7 +68,6 @@ impl RelationColumn {
     }
 }
 
-/// The default of a column.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum DefaultValue {
     Value(Value),
@@ -212,7 +210,6 @@ impl Relation {
         local(&self.name)
     }
 
-    /// Its schema.
     pub fn schema_name(&self) -> &str {
         schema_of(&self.name)
     }
@@ -245,7 +242,6 @@ impl Relation {
         self.columns.iter().find(|column| column.number == number)
     }
 
-    /// True if it has a constraint of a name.
     pub fn has_constraint(&self, name: &str) -> bool {
         let mut keys = self.schema.foreign_keys.iter();
         let mut checks = self.schema.checks.iter();

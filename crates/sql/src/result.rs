@@ -79,7 +79,7 @@ impl CopyData {
 /// The answer to a step.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It was done.
+    /// The step succeeded, and this is its end.
     Done(Complete),
     /// It failed; all steps to the next [`Step::Sync`] are skipped. For a [`Step::Sync`]: steps of several flights
     /// before it could not be committed.
@@ -129,7 +129,7 @@ pub struct Rows {
     pub values: Vec<Value>,
     /// The number of values of a row. It may be 0.
     pub width: usize,
-    /// The number of rows.
+    /// Counts the rows here, without the stream's.
     pub count: u64,
     /// The names and types of the values.
     pub columns: Arc<[ResultColumn]>,
@@ -140,7 +140,6 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// All rows of a result.
     pub(crate) fn all(table: Table, columns: Arc<[ResultColumn]>) -> Rows {
         Rows {
             values: table.values,

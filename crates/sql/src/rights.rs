@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub enum Access {
     /// Nothing with data.
     Nothing,
-    /// Read.
+    /// Queries only.
     Read,
     /// Change rows, too. With all tables: and call procedures.
     Write,
@@ -67,7 +67,7 @@ impl Rights {
         &self.path
     }
 
-    /// The access to a table.
+    /// A temporary table belongs to its session.
     pub fn on(&self, table: &str) -> Access {
         // Temporary tables belong to the session that made them.
         if self.path.temporary() == Some(schema_of(table)) {

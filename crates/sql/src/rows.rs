@@ -26,7 +26,6 @@ impl<R: ReadRow> InputRow for R {
     }
 }
 
-/// A row of values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Values<'a>(pub &'a [Value]);
 

@@ -144,7 +144,6 @@ fn unknown(name: &str) -> SqlError {
 }
 
 impl Settings {
-    /// The settings of a user.
     pub fn of_user(user: &str) -> Settings {
         let mut values = SettingValues::default();
         values.initial.insert(AUTHORIZATION, user.to_string());

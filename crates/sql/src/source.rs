@@ -35,7 +35,6 @@ pub(crate) trait Source {
     /// True if a table still has the schema. This is cheap.
     fn has_schema(&self, number: u16, schema: &Arc<Schema>) -> bool;
 
-    /// The number of the table of a name.
     fn table_named(&self, name: &str) -> Option<u16> {
         let number = self.definitions().named(name)?;
         let definition = self.definitions().get(usize::from(number))?;

@@ -226,7 +226,6 @@ mod of_node {
         }
     }
 
-    /// The store that a node is.
     pub(crate) fn store_of(node: impl TableNode + Send + Sync + 'static) -> Arc<dyn NodeStore> {
         Arc::new(OfNode(node))
     }

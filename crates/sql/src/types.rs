@@ -17,11 +17,11 @@ use known::{ALL, ARRAYS};
 use sardonyx::schema::{Type, Value};
 use sardonyx_rows::ranges::RangeOf;
 
-/// A type of values, as PostgreSQL has it.
+/// A type of values, as PostgreSQL has it. A comment has its name in SQL, if the variant's name does not say it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "most variants have the type's name in SQL")]
 pub enum SqlType {
-    /// `boolean`
     Bool,
     /// `smallint`
     Int2,
@@ -35,15 +35,12 @@ pub enum SqlType {
     Float8,
     /// `numeric`: up to 38 digits
     Numeric,
-    /// `text`
     Text,
     /// `character varying`
     Varchar,
     /// `character`, padded with blanks
     Char,
-    /// `bytea`
     Bytea,
-    /// `date`
     Date,
     /// `time without time zone`
     Time,
@@ -51,27 +48,20 @@ pub enum SqlType {
     Timestamp,
     /// `timestamp with time zone`
     Timestamptz,
-    /// `interval`
     Interval,
-    /// `uuid`
     Uuid,
     /// `inet`: the address of a host, or of a network
     Inet,
     /// `cidr`: the address of a network
     Cidr,
-    /// `int4range`
     Int4Range,
-    /// `int8range`
     Int8Range,
     /// `numrange`
     NumRange,
-    /// `daterange`
     DateRange,
     /// `tsrange`
     TsRange,
-    /// `tstzrange`
     TstzRange,
-    /// `oid`
     Oid,
     /// `name`: of things in the catalogue
     Name,
@@ -107,35 +97,26 @@ pub enum SqlType {
     Int2Vector,
     /// `oidvector`, in the catalogue
     OidVector,
-    /// `boolean[]`
     BoolArray,
-    /// `"char"[]`
     OneCharArray,
-    /// `name[]`
     NameArray,
     /// `smallint[]`
     Int2Array,
     /// `integer[]`
     Int4Array,
-    /// `text[]`
     TextArray,
     /// `bigint[]`
     Int8Array,
-    /// `oid[]`
     OidArray,
     /// `real[]`
     Float4Array,
     /// `double precision[]`
     Float8Array,
-    /// `numeric[]`
     NumericArray,
     /// `character varying[]`
     VarcharArray,
-    /// `character[]`
     CharArray,
-    /// `bytea[]`
     ByteaArray,
-    /// `date[]`
     DateArray,
     /// `time without time zone[]`
     TimeArray,
@@ -143,41 +124,26 @@ pub enum SqlType {
     TimestampArray,
     /// `timestamp with time zone[]`
     TimestamptzArray,
-    /// `interval[]`
     IntervalArray,
-    /// `uuid[]`
     UuidArray,
-    /// `inet[]`
     InetArray,
-    /// `cidr[]`
     CidrArray,
-    /// `json[]`
     JsonArray,
-    /// `jsonb[]`
     JsonbArray,
-    /// `jsonpath[]`
     JsonpathArray,
-    /// `int4range[]`
     Int4RangeArray,
-    /// `int8range[]`
     Int8RangeArray,
     /// `numrange[]`
     NumRangeArray,
-    /// `daterange[]`
     DateRangeArray,
     /// `tsrange[]`
     TsRangeArray,
-    /// `tstzrange[]`
     TstzRangeArray,
-    /// `hstore[]`
     HstoreArray,
-    /// `tsvector[]`
     TsvectorArray,
-    /// `tsquery[]`
     TsqueryArray,
     /// An enum type of a user
     Enum(EnumType),
-    /// Arrays of one
     EnumArray(EnumType),
     /// The type of a literal in quotes, or a null, before it is known.
     Unknown,

@@ -36,7 +36,6 @@ pub(crate) struct UserType {
     /// The labels of an enum, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Label>,
-    /// It is a domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<DomainDefinition>,
     /// `COMMENT ON TYPE`.
@@ -168,7 +167,6 @@ impl UserTypes {
 }
 
 impl UserType {
-    /// Its handle.
     pub fn handle(&self, name: &str) -> EnumType {
         EnumType::of(self.oid, name, &self.labels)
     }
@@ -288,7 +286,6 @@ impl NamedTypes for TypeNames {
 }
 
 impl TypeNames {
-    /// The domain of a type, with its name and its number.
     pub fn domain(&self, of: &DataType) -> Option<(&str, u32, &DomainDefinition)> {
         let DataType::Custom(name, _) = of else {
             return None;

@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct ViewDefinition {
     /// The columns: their names in the query, and in the view.
     pub columns: Vec<(String, String)>,
-    /// The query.
     pub query: String,
 }
 

@@ -133,7 +133,6 @@ pub(crate) fn virtual_table(schema: Option<&str>, name: &str) -> Option<VirtualT
     })
 }
 
-/// All virtual tables.
 pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
     let tables = system::TABLES
         .iter()

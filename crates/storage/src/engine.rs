@@ -78,7 +78,7 @@ pub struct Opened {
     pub engine: Engine,
     /// The pages, recovered: DB.
     pub store: PageStore,
-    /// The report of recovery.
+    /// Times and counts of the recovery that preceded the opening.
     pub report: RecoveryReport,
     /// The clean close that left this very state, if one did: state that it stored belongs to the pages.
     pub closed: Option<ClosedAt>,
@@ -256,7 +256,7 @@ impl Engine {
         Pen::new(self.commit.clone(), self.checkpoint().clone(), appender)
     }
 
-    /// The checkpointing stage.
+    /// Writes checkpoints, in the background or when it is asked.
     pub fn checkpoint(&self) -> &Arc<CheckpointStage> {
         &self.background.stage
     }
@@ -266,12 +266,12 @@ impl Engine {
         self.remote.as_ref().map(Remote::in_store)
     }
 
-    /// The disk.
+    /// Gives access to all files of the database.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk
     }
 
-    /// The manifest.
+    /// Layout and identity of the database's files.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }

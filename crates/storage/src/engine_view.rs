@@ -21,7 +21,7 @@ pub struct EngineView {
 }
 
 impl EngineView {
-    /// A view of this engine.
+    /// Shares the engine's parts; the engine may end before the view.
     pub fn of(engine: &Engine) -> EngineView {
         EngineView {
             disk: engine.disk().clone(),
@@ -37,7 +37,7 @@ impl EngineView {
         &self.commit
     }
 
-    /// The checkpointing stage.
+    /// Its counts stay after the engine's end.
     pub fn checkpoint(&self) -> &Arc<CheckpointStage> {
         &self.checkpoint
     }
@@ -47,7 +47,7 @@ impl EngineView {
         self.in_store.as_ref()
     }
 
-    /// The disk.
+    /// Gives access to all files of the database.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk
     }

@@ -1,8 +1,9 @@
-//! The storage room: pages in memory, one redo log with group commit, one checkpoint, one recovery.
+//! The storage: pages in memory, one redo log with group commit, one checkpoint, one recovery.
 //!
 //! Every way of running transactions ends in the same act: append a batch of redo records to the
-//! [`log`] and wait until they are durable. Nothing here knows which way produced a record, and the
-//! [`checkpoint`] is a consumer of the log, never a reader of the live pages.
+//! [`log`] and wait until they are durable. Nothing here knows which way produced a record. The
+//! [`checkpoint`] consumes the log. It reads the live pages only if tables ask for that
+//! ([`checkpoint::Checkpoints::FromSnapshots`]).
 //!
 //! Source: TPK paper (Li & Naughton, *Multiprocessor Main Memory Transaction Processing*), section 2.
 

@@ -15,7 +15,7 @@ use std::fmt::Write;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{file} is damaged at line {line} (offset {offset}): expected {expected}, found {found}")]
 pub struct Misread {
-    /// The file.
+    /// The damaged file, relative to the database's directory.
     pub file: String,
     /// The line, from 1.
     pub line: usize,

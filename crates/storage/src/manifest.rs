@@ -47,7 +47,7 @@ pub struct Manifest {
     pub format_version: u32,
     /// The database's identity: random, given at creation. Every durable structure carries it.
     pub identity: u64,
-    /// Bytes of a page.
+    /// The page size for which the database was made.
     pub page_bytes: u32,
     /// Bytes of a log segment.
     pub segment_bytes: u64,
@@ -102,7 +102,7 @@ pub enum ManifestError {
         "{file} is damaged at line {line} (offset {offset}): expected {expected}, found {found}"
     )]
     Damaged {
-        /// The file.
+        /// The manifest's name.
         file: String,
         /// The line, from 1.
         line: usize,
@@ -119,7 +119,7 @@ pub enum ManifestError {
          database with the version that wrote it, or a newer one"
     )]
     UnknownVersion {
-        /// The file.
+        /// The manifest's name.
         file: String,
         /// Its version.
         found: u32,
@@ -131,9 +131,9 @@ pub enum ManifestError {
     Value {
         /// The value's name.
         what: &'static str,
-        /// The value.
+        /// The refused number.
         value: u64,
-        /// The requirement.
+        /// The range or form that is allowed.
         requirement: &'static str,
     },
 }

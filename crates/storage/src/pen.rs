@@ -75,7 +75,7 @@ impl<A> Pen<A> {
         }
     }
 
-    /// The log.
+    /// Writes the groups of this pen.
     #[inline]
     pub fn log(&self) -> &Arc<LogWriter> {
         &self.log

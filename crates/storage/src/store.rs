@@ -121,7 +121,7 @@ pub enum StoreError {
     Full {
         /// Bytes that the store would need.
         asked_bytes: u64,
-        /// Its limit.
+        /// The configured bound.
         limit_bytes: u64,
     },
 }
@@ -200,7 +200,7 @@ impl PageStore {
         self.sparse
     }
 
-    /// The number of pages.
+    /// The current size of the store.
     #[inline]
     pub fn pages(&self) -> u64 {
         (self.len / PAGE_SIZE) as u64
@@ -277,7 +277,7 @@ impl PageStore {
         self.base
     }
 
-    /// All bytes of all pages.
+    /// The whole store, page after page.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: `len <= committed` bytes from `base` are mapped and readable for as long as the store lives. The

@@ -253,12 +253,12 @@ impl Stored {
         }))
     }
 
-    /// The description.
+    /// Bytes of the caller that it stored beside the pages.
     pub fn description(&self) -> &[u8] {
         &self.description
     }
 
-    /// The number of the pages' bytes.
+    /// The length of the buffer for [`Stored::read`].
     pub fn page_bytes(&self) -> u64 {
         self.page_bytes
     }

@@ -92,7 +92,7 @@ impl Supervisor {
         })
     }
 
-    /// Its number.
+    /// Identifies it among those of the process.
     pub fn number(&self) -> SupervisorNumber {
         self.number
     }

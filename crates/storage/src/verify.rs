@@ -29,9 +29,9 @@ pub enum Severity {
 /// Something on disk that is not as it should be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Its severity.
+    /// Distinguishes remains of a crash from damage.
     pub severity: Severity,
-    /// The file.
+    /// The file with the fault.
     pub file: String,
     /// The place in the file, in bytes, if known; a recovery's error names it in its text.
     pub offset: Option<u64>,
@@ -54,7 +54,7 @@ pub struct Verification {
     pub archived_rows: u64,
     /// The recovery that was tried, if it succeeded.
     pub recovery: Option<RecoveryReport>,
-    /// The findings.
+    /// Faults, in the order of their discovery.
     pub findings: Vec<Finding>,
 }
 

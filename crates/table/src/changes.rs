@@ -94,7 +94,7 @@ impl ChangeKind {
 pub struct ChangeError {
     /// The place in the journal.
     pub position: JournalPosition,
-    /// The reason.
+    /// The violated rule of the format.
     pub reason: &'static str,
 }
 
@@ -133,7 +133,6 @@ impl Described {
     }
 }
 
-/// The number of a description.
 #[inline]
 fn generation_of(description: &[u8]) -> u64 {
     Fnv1a::of(description)
@@ -210,7 +209,7 @@ impl<'a> Content<'a> {
         bytes.div_ceil(PIECE_BYTES).max(1)
     }
 
-    /// Bytes of redo.
+    /// The length of the change in the log.
     #[inline]
     pub fn redo_bytes(&self) -> usize {
         self.pieces() * encoded_bytes(HEAD_BYTES + 8) + self.before.len() + self.after.len()
@@ -246,7 +245,7 @@ impl<'a> Content<'a> {
 /// A change, as the journal has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeptChange {
-    /// The kind of the change.
+    /// Insertion, change or deletion.
     pub kind: ChangeKind,
     /// The generation of the table.
     pub generation: u64,
@@ -265,7 +264,7 @@ pub struct KeptChange {
 /// The content that a row of the journal completes.
 #[derive(Debug)]
 pub enum Decoded {
-    /// A change.
+    /// One row's.
     Change(KeptChange),
     /// The description of a generation's rows.
     Described(u64, Arc<Described>),

@@ -70,7 +70,7 @@ impl FollowedSpace {
         Ok((followed, report))
     }
 
-    /// The tables.
+    /// As of the last applied group.
     pub fn space(&self) -> &TableSpace {
         &self.space
     }

@@ -41,7 +41,6 @@ pub struct SpaceSnapshot {
     pub(crate) tables: Parts<Option<Arc<FrozenTable>>>,
     /// The references between them.
     pub(crate) references: References,
-    /// The names of their indexes.
     pub(crate) index_names: IndexNames,
 }
 
@@ -262,7 +261,6 @@ impl SpaceSnapshot {
         &self.catalogue.definitions
     }
 
-    /// The tables that refer to one.
     #[inline]
     pub(crate) fn referring(&self, table: u16) -> &[u16] {
         self.references.to(table)

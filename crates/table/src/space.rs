@@ -41,7 +41,6 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct TableSpace {
     pub(crate) store: PageStore,
-    /// The store of the indexes.
     pub(crate) indexes: IndexStore,
     /// Indexes there that no table has any more.
     pub(crate) leaving: Leaving,
@@ -550,7 +549,6 @@ impl<'a> View<'a> {
         self.space.schema(number)
     }
 
-    /// The state of the table with this number.
     pub(crate) fn state_of(&self, number: u16) -> Option<&'a TableState> {
         self.space.tables.get(usize::from(number))?.as_ref()
     }
@@ -565,7 +563,7 @@ impl<'a> View<'a> {
         *self.space.computes_defaults.lock() = Some(computes);
     }
 
-    /// The catalogue.
+    /// Definitions of all tables and journals.
     pub fn catalogue(&self) -> &'a Catalogue {
         &self.space.catalogue
     }

@@ -79,7 +79,7 @@ impl Tables {
         &self.references
     }
 
-    /// The tables by the names of their indexes.
+    /// Finds the table of an index by its name alone.
     pub fn index_names(&self) -> &IndexNames {
         &self.index_names
     }

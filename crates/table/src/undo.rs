@@ -104,7 +104,6 @@ pub(crate) struct HashedBefore {
 #[derive(Debug)]
 pub(crate) struct Replaced {
     pub catalogue: Catalogue,
-    /// The table.
     pub table: u16,
     pub was: Was,
 }
@@ -112,10 +111,12 @@ pub(crate) struct Replaced {
 /// A table's former state.
 #[derive(Debug)]
 pub(crate) enum Was {
-    /// In this state, if it was a table.
     State(Option<Box<TableState>>),
     /// With the same pages, but another name.
-    Named { name: Arc<str>, fingerprint: u64 },
+    Named {
+        name: Arc<str>,
+        fingerprint: u64,
+    },
     /// With an extent less.
     Smaller,
     /// Not there: it has got a new number.

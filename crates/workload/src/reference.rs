@@ -95,7 +95,7 @@ pub struct PageReference {
 }
 
 impl PageReference {
-    /// A read of `page`.
+    /// A transaction reads `page`.
     #[inline]
     pub const fn read(page: PageNumber) -> Self {
         PageReference {
@@ -104,7 +104,7 @@ impl PageReference {
         }
     }
 
-    /// A write of `page`.
+    /// A transaction changes `page`.
     #[inline]
     pub const fn write(page: PageNumber) -> Self {
         PageReference {

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub struct Load {
     /// The size of the tables.
     pub scale: Scale,
-    /// The constants of the loading.
+    /// As the tables were filled.
     pub constants: Constants,
     /// Clients, each a thread.
     pub clients: u32,

@@ -1,4 +1,5 @@
-//! Habits of prose that CONTRIBUTING.md asks to avoid, counted for each folder: in documents and in comments of Rust.
+//! Habits of prose that CONTRIBUTING.md asks to avoid, in documents and in comments of Rust: counted for each folder, or
+//! listed with their places.
 //!
 //! A count, not a check: a line that begins with "Where" may be right. It shows the folder with the most to reread.
 
@@ -18,64 +19,98 @@ const AVOIDED: [&str; 5] = ["nobody", "whoever", "told", "stands", "gone"];
 /// The most words of a sentence that is not counted as long.
 const WORDS_MAX: usize = 30;
 
-/// Counts of the habits.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Habits {
-    pub beginnings: usize,
-    pub avoided: usize,
-    pub long: usize,
-    /// Doc comments that only repeat a name.
-    pub repeats: usize,
+/// A kind of habit; the columns of the table of counts, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Beginning,
+    Avoided,
+    Long,
+    /// A doc comment that only repeats a name.
+    Repeat,
 }
+
+impl Kind {
+    const ALL: [(Kind, &'static str); 4] = [
+        (Kind::Beginning, "beginnings"),
+        (Kind::Avoided, "avoided"),
+        (Kind::Long, "long"),
+        (Kind::Repeat, "repeats"),
+    ];
+}
+
+/// A place in a file with a habit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Habit {
+    file: PathBuf,
+    /// From 1; of a long sentence, the line where its paragraph begins.
+    line: usize,
+    kind: Kind,
+    /// The line, or the sentence.
+    text: String,
+}
+
+impl fmt::Display for Habit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Kind::ALL.iter().find(|(kind, _)| *kind == self.kind);
+        let name = name.map_or("", |(_, name)| name);
+        write!(
+            f,
+            "{}:{}: {name}: {}",
+            self.file.display(),
+            self.line,
+            self.text
+        )
+    }
+}
+
+/// The habits of numbered lines that are one text; an empty line ends a paragraph.
+fn habits_of<'a>(
+    lines: impl Iterator<Item = (usize, &'a str)>,
+    mut report: impl FnMut(usize, Kind, String),
+) {
+    let (mut paragraph, mut begin) = (String::new(), 1);
+    for (number, line) in lines.chain([(0, "")]) {
+        let line = line.trim();
+        if line.starts_with('|') {
+            for sentence in line.split('|').flat_map(long) {
+                report(number, Kind::Long, sentence);
+            }
+            continue;
+        }
+        let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "));
+        let text = item.unwrap_or(line);
+        let begins = |word: &&str| {
+            let rest = text.strip_prefix(*word);
+            rest.is_some_and(|rest| rest.starts_with([' ', ',', '.']))
+        };
+        if BEGINNINGS.iter().any(begins) && !text.ends_with('?') {
+            report(number, Kind::Beginning, text.to_owned());
+        }
+        for _ in words(text).iter().filter(|word| is_avoided(word)) {
+            report(number, Kind::Avoided, text.to_owned());
+        }
+        if line.is_empty() || item.is_some() || line.starts_with('#') {
+            for sentence in long(&paragraph) {
+                report(begin, Kind::Long, sentence);
+            }
+            paragraph.clear();
+        }
+        if paragraph.trim().is_empty() {
+            begin = number;
+        }
+        paragraph.push(' ');
+        paragraph.push_str(text);
+    }
+}
+
+/// The habits of all files.
+#[derive(Default)]
+pub struct Habits(Vec<Habit>);
 
 impl Habits {
-    fn add(&mut self, other: Self) {
-        self.beginnings += other.beginnings;
-        self.avoided += other.avoided;
-        self.long += other.long;
-        self.repeats += other.repeats;
-    }
-
-    /// The habits of lines that are one text; an empty line ends a paragraph.
-    fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
-        let mut habits = Self::default();
-        let mut paragraph = String::new();
-        for line in lines.chain([""]) {
-            let line = line.trim();
-            if line.starts_with('|') {
-                line.split('|').for_each(|cell| habits.long += long(cell));
-                continue;
-            }
-            let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "));
-            let text = item.unwrap_or(line);
-            let begins = |word: &&str| {
-                let rest = text.strip_prefix(*word);
-                rest.is_some_and(|rest| rest.starts_with([' ', ',', '.']))
-            };
-            if BEGINNINGS.iter().any(begins) && !text.ends_with('?') {
-                habits.beginnings += 1;
-            }
-            let avoided = words(text).into_iter().filter(|word| is_avoided(word));
-            habits.avoided += avoided.count();
-            if line.is_empty() || item.is_some() || line.starts_with('#') {
-                habits.long += long(&paragraph);
-                paragraph.clear();
-            }
-            paragraph.push(' ');
-            paragraph.push_str(text);
-        }
-        habits
-    }
-}
-
-/// The habits of each folder, by name: of a crate, or of one directly below the repository.
-#[derive(Default)]
-pub struct Folders(BTreeMap<PathBuf, Habits>);
-
-impl Folders {
     pub fn add_page(&mut self, file: &Path, page: &Page) {
-        let lines = page.prose.iter().map(|(_, line)| line.as_str());
-        self.add(file, Habits::of(lines));
+        let lines = page.prose.iter();
+        self.add(file, lines.map(|(number, line)| (*number, line.as_str())));
     }
 
     pub fn add_source(&mut self, file: &Path, text: &str) {
@@ -97,58 +132,90 @@ impl Folders {
                 comment
             }
         });
-        let mut habits = Habits::of(lines);
-        habits.repeats = repeats::count(text);
-        self.add(file, habits);
+        self.add(file, (1..).zip(lines));
+        for (line, text) in repeats::places(text) {
+            self.note(file, line, Kind::Repeat, text);
+        }
     }
 
-    fn add(&mut self, file: &Path, habits: Habits) {
-        let depth = if file.starts_with("crates") { 2 } else { 1 };
-        let folder = match file.components().count() {
-            1 => PathBuf::from("."),
-            _ => file.components().take(depth).collect(),
-        };
-        self.0.entry(folder).or_default().add(habits);
+    fn add<'a>(&mut self, file: &Path, lines: impl Iterator<Item = (usize, &'a str)>) {
+        habits_of(lines, |line, kind, text| self.note(file, line, kind, text));
+    }
+
+    fn note(&mut self, file: &Path, line: usize, kind: Kind, text: String) {
+        let file = file.to_path_buf();
+        self.0.push(Habit {
+            file,
+            line,
+            kind,
+            text,
+        });
+    }
+
+    /// A line for each habit in files whose paths begin with `prefix`.
+    pub fn listed(&self, prefix: &Path) -> String {
+        let mut found: Vec<&Habit> = self.0.iter().collect();
+        found.retain(|habit| habit.file.starts_with(prefix));
+        found.sort_by_key(|habit| (&habit.file, habit.line));
+        found.iter().map(|habit| format!("{habit}\n")).collect()
+    }
+
+    /// The counts of each folder, by name: of a crate, or of one directly below the repository.
+    fn counts(&self) -> BTreeMap<PathBuf, [usize; 4]> {
+        let mut folders: BTreeMap<PathBuf, [usize; 4]> = BTreeMap::new();
+        for habit in &self.0 {
+            let depth = if habit.file.starts_with("crates") {
+                2
+            } else {
+                1
+            };
+            let folder = match habit.file.components().count() {
+                1 => PathBuf::from("."),
+                _ => habit.file.components().take(depth).collect(),
+            };
+            folders.entry(folder).or_default()[habit.kind as usize] += 1;
+        }
+        folders
     }
 }
 
-impl fmt::Display for Folders {
+impl fmt::Display for Habits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{:24}{:>12}{:>12}{:>12}{:>12}",
-            "folder", "beginnings", "avoided", "long", "repeats"
-        )?;
-        for (folder, habits) in &self.0 {
-            let Habits {
-                beginnings,
-                avoided,
-                long,
-                repeats,
-            } = habits;
-            writeln!(
-                f,
-                "{:24}{beginnings:>12}{avoided:>12}{long:>12}{repeats:>12}",
-                folder.display().to_string()
-            )?;
+        write!(f, "{:24}", "folder")?;
+        for (_, name) in Kind::ALL {
+            write!(f, "{name:>12}")?;
+        }
+        writeln!(f)?;
+        for (folder, counts) in self.counts() {
+            write!(f, "{:24}", folder.display().to_string())?;
+            for count in counts {
+                write!(f, "{count:>12}")?;
+            }
+            writeln!(f)?;
         }
         Ok(())
     }
 }
 
 /// The sentences of a paragraph with more than [`WORDS_MAX`] words.
-fn long(paragraph: &str) -> usize {
-    let mut sentences = vec![0];
+fn long(paragraph: &str) -> Vec<String> {
+    let mut sentences = vec![Vec::new()];
     for word in words(paragraph) {
-        *sentences.last_mut().expect("one") += usize::from(word.contains(char::is_alphanumeric));
-        if word
+        let ends = word
             .trim_end_matches(['"', ')', '*', '`'])
-            .ends_with(['.', '!', '?', ':', ';'])
-        {
-            sentences.push(0);
+            .ends_with(['.', '!', '?', ':', ';']);
+        if word.contains(char::is_alphanumeric) {
+            sentences.last_mut().expect("one").push(word);
+        }
+        if ends {
+            sentences.push(Vec::new());
         }
     }
-    sentences.iter().filter(|&&count| count > WORDS_MAX).count()
+    sentences.retain(|sentence| sentence.len() > WORDS_MAX);
+    sentences
+        .iter()
+        .map(|sentence| sentence.join(" "))
+        .collect()
 }
 
 /// The words of a text; a code span is one.
@@ -178,16 +245,29 @@ mod tests {
             "//! What it does.\n/// Why is it gone?\n/// {long}\n/// goes on.\n\n// Where `nobody` looks, nobody is.\n\
              let told = \"told\"; // told\n/// Examples:\n///   {long}\n///\n/// ```\n/// // What is in code.\n/// ```\n/// Whole.\n"
         );
-        let mut folders = Folders::default();
-        folders.add_source(Path::new("crates/one/src/a.rs"), &source);
+        let mut habits = Habits::default();
+        habits.add_source(Path::new("crates/one/src/a.rs"), &source);
         let page =
             Page::parse("# Who\n\nWhat is it?\n\n- How it is told.\n\n```\nWhat code\n```\n");
-        folders.add_page(Path::new("docs/a.md"), &page);
-        let expected = [("crates/one", 2, 2, 1), ("docs", 1, 1, 0)];
-        let found = folders.0.iter().map(|(folder, habits)| {
-            let name = folder.to_str().expect("text");
-            (name, habits.beginnings, habits.avoided, habits.long)
-        });
+        habits.add_page(Path::new("docs/a.md"), &page);
+        let expected = [("crates/one", [2, 2, 1, 0]), ("docs", [1, 1, 0, 0])];
+        let found = habits.counts().into_iter();
+        let found = found.map(|(folder, counts)| (folder.display().to_string(), counts));
+        let expected = expected.map(|(folder, counts)| (folder.to_string(), counts));
         assert_eq!(found.collect::<Vec<_>>(), expected);
+        let listed = habits.listed(Path::new("docs"));
+        assert_eq!(
+            listed,
+            "docs/a.md:5: beginnings: How it is told.\ndocs/a.md:5: avoided: How it is told.\n"
+        );
+        let listed = habits.listed(Path::new("crates/one/src"));
+        let places: Vec<&str> = listed.lines().map(|line| &line[..22]).collect();
+        let lines = [1, 1, 2, 6, 6].map(|line| format!("crates/one/src/a.rs:{line}:"));
+        assert_eq!(places, lines);
+        let mut habits = Habits::default();
+        let page = Page::parse(&format!("# Head\n\nShort.\n\n{long}\ngoes on.\n"));
+        habits.add_page(Path::new("docs/b.md"), &page);
+        let listed = habits.listed(Path::new("docs"));
+        assert!(listed.starts_with("docs/b.md:5: long: word"), "{listed}");
     }
 }

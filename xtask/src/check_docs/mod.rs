@@ -41,9 +41,9 @@ pub struct CheckDocs {
     /// The repository's directory.
     #[arg(long, default_value = ".")]
     root: PathBuf,
-    /// Only counts habits of prose, for each folder
-    #[arg(long)]
-    habits: bool,
+    /// Only counts habits of prose, for each folder; lists those of a PATH, such as crates/storage
+    #[arg(long, value_name = "PATH", num_args = 0..=1)]
+    habits: Option<Option<PathBuf>>,
     /// Writes docs/tests.md from the tests, and tables of figures from kept output, first
     #[arg(long)]
     write: bool,
@@ -70,8 +70,12 @@ impl fmt::Display for Finding {
 
 impl CheckDocs {
     pub fn run(self) -> anyhow::Result<()> {
-        if self.habits {
-            print!("{}", habits(&self.root)?);
+        if let Some(path) = self.habits {
+            let habits = habits(&self.root)?;
+            match path {
+                Some(path) => print!("{}", habits.listed(&path)),
+                None => print!("{habits}"),
+            }
             return Ok(());
         }
         if self.write {
@@ -149,16 +153,16 @@ fn read(root: &Path) -> anyhow::Result<(HashMap<PathBuf, Page>, Sources)> {
 }
 
 /// The habits of prose in the repository at `root`.
-fn habits(root: &Path) -> anyhow::Result<habits::Folders> {
+fn habits(root: &Path) -> anyhow::Result<habits::Habits> {
     let (pages, sources) = read(root)?;
-    let mut folders = habits::Folders::default();
+    let mut habits = habits::Habits::default();
     for (file, page) in &pages {
-        folders.add_page(file, page);
+        habits.add_page(file, page);
     }
     for (file, text) in &sources {
-        folders.add_source(file, text);
+        habits.add_source(file, text);
     }
-    Ok(folders)
+    Ok(habits)
 }
 
 /// All files below `root`, relative to it, without build results and hidden files.

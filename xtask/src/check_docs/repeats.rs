@@ -1,7 +1,7 @@
 //! Doc comments that only repeat the name of their item, as "Its name." above `name: String` does.
 //!
-//! A comment of one line is counted if each of its words is a word of the item's line, or of the line that begins the
-//! type, trait or `impl` around it. Articles, pronouns and the like do not count, and words with the same first four
+//! A comment of one line is counted if each of its words is known: from the item's line, or from the line that begins
+//! the type, trait or `impl` around it. Articles, pronouns and the like do not count, and words with the same first four
 //! letters are one. Comments with links say more than a name. Files that use clap are left out: there the comments are
 //! texts of help.
 
@@ -16,14 +16,14 @@ const LITTLE: [&str; 40] = [
 /// Keywords that begin the line of a type, a trait or an implementation.
 const CONTAINERS: [&str; 5] = ["struct ", "enum ", "trait ", "impl", "union "];
 
-/// The number of such comments in a source of Rust.
-pub fn count(text: &str) -> usize {
+/// Such comments in a source of Rust: their lines, from 1, and the comments with their items.
+pub fn places(text: &str) -> Vec<(usize, String)> {
     if text.contains("clap::") {
-        return 0;
+        return Vec::new();
     }
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let mut around = "";
-    let mut count = 0;
+    let mut places = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let item = line.strip_prefix("pub ").unwrap_or(line);
         if CONTAINERS.iter().any(|keyword| item.starts_with(keyword)) {
@@ -38,11 +38,13 @@ pub fn count(text: &str) -> usize {
         if is_doc(at.checked_sub(1)) || is_doc(Some(at + 1)) || comment.contains("[`") {
             continue;
         }
-        if let Some(item) = item_of(&lines[at + 1..]) {
-            count += usize::from(repeats(comment, item, around));
+        if let Some(item) = item_of(&lines[at + 1..])
+            && repeats(comment, item, around)
+        {
+            places.push((at + 1, format!("{} ({item})", comment.trim())));
         }
     }
-    count
+    places
 }
 
 /// The first line behind the attributes.
@@ -115,7 +117,16 @@ mod tests {
                       /// In cents.\n    pub balance: i64,\n    /// The accounts, in order of their numbers.\n    accounts: u8,\n}\n\
                       impl Bank {\n    /// The number of accounts of the bank.\n    fn accounts(&self) {}\n    /// For a year,\n    \
                       /// closed accounts.\n    fn closed_accounts() {}\n    /// [`Bank`].\n    fn bank() {}\n}\n";
-        assert_eq!(count(source), 3);
-        assert_eq!(count(&format!("use clap::Args;\n{source}")), 0);
+        let expected = [
+            (1, "A bank. (pub struct Bank {)"),
+            (6, "Its name. (pub name: String,)"),
+            (
+                14,
+                "The number of accounts of the bank. (fn accounts(&self) {})",
+            ),
+        ];
+        let expected = expected.map(|(line, text)| (line, text.to_string()));
+        assert_eq!(places(source), expected);
+        assert!(places(&format!("use clap::Args;\n{source}")).is_empty());
     }
 }

@@ -24,13 +24,13 @@ use std::time::Duration;
 /// A benchmark: its settings, and a run for each configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// The settings.
+    /// As the command line has them, with defaults.
     pub settings: Settings,
     /// The disk's bare latency, before the runs.
     pub sync_latency: SyncLatency,
     /// The bare durable pipeline, after the runs, if requested.
     pub bare_pipeline: Option<BarePipeline>,
-    /// The runs.
+    /// One for each configuration, in turn.
     pub runs: Vec<Run>,
 }
 
@@ -102,19 +102,19 @@ pub struct Run {
     pub stages: Stages,
     /// Commit groups.
     pub groups: Groups,
-    /// The log of the run.
+    /// Bytes for a transaction, and in all.
     pub log: Logged,
     /// Checkpoints during the run.
     pub checkpoints: Checkpoints,
     /// The bytes written to the disk for both, if the system reports them.
     pub device: Option<DeviceWrites>,
-    /// Memory.
+    /// Records, pages, indexes, and the process at its largest.
     pub memory: Memory,
     /// The time of closing the database.
     pub close_seconds: f64,
     /// The time of opening it again, with recovery and rebuilding the indexes.
     pub open_seconds: f64,
-    /// The recovery.
+    /// Of the second opening.
     pub recovery: RecoveryFigures,
     /// The other host, in configuration C.
     pub other_host: Option<OtherHostFigures>,
@@ -178,18 +178,18 @@ pub struct Groups {
 /// The log of a run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Logged {
-    /// Bytes of records for each transaction.
+    /// Before headers and padding.
     pub record_bytes_per_transaction: f64,
     /// Bytes on disk for each transaction: with headers and padding.
     pub disk_bytes_per_transaction: f64,
-    /// Bytes on disk.
+    /// The same of the whole run.
     pub disk_bytes: u64,
 }
 
 /// Checkpoints during the run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Checkpoints {
-    /// The number completed.
+    /// Counts complete checkpoints.
     pub completed: u64,
     /// Bytes written to the backup.
     pub bytes: u64,
@@ -217,7 +217,7 @@ pub struct DeviceWrites {
 /// Bytes written to the disk, by purpose.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Written {
-    /// All bytes.
+    /// Everything that was written.
     pub bytes: u64,
     /// Bytes of commit groups.
     pub log_bytes: u64,
@@ -225,7 +225,7 @@ pub struct Written {
     pub checkpoint_bytes: u64,
     /// Bytes of the journals' archive.
     pub archive_bytes: u64,
-    /// All bytes for each byte of log.
+    /// Write amplification: the whole divided by the log's part.
     pub per_log_byte: f64,
     /// The same without the backup and the archive.
     pub of_log_per_log_byte: f64,
@@ -240,7 +240,7 @@ pub struct WrittenSoFar {
     pub archive_bytes: u64,
 }
 
-/// Memory.
+/// In bytes, of this process.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Memory {
     /// Records: the user's data.
@@ -249,7 +249,7 @@ pub struct Memory {
     pub page_bytes: u64,
     /// The checkpointer's copy of them, in this process.
     pub copy_bytes: u64,
-    /// The indexes.
+    /// All indexes of all tables together.
     pub index_bytes: u64,
     /// The most memory the process had, with clients and measurement.
     pub peak_resident_bytes: Option<u64>,
@@ -306,7 +306,7 @@ impl OtherHostFigures {
 /// The proof of the outcome.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ProofFigures {
-    /// True if the proof holds.
+    /// True if the sums agree, and no transaction is lost, doubled or wrong.
     pub holds: bool,
     /// The four sums.
     pub sums: Sums,
@@ -337,7 +337,7 @@ impl Settings {
         self.batch.is_none() && self.listen.is_none()
     }
 
-    /// The settings of a plan.
+    /// As a report shows them.
     pub fn of(plan: &Plan) -> Self {
         let load = &plan.load;
         let listen = plan.listen.as_ref().map(|address| address.to_string());
@@ -519,7 +519,7 @@ impl Memory {
 }
 
 impl ProofFigures {
-    /// The figures of a proof.
+    /// As a report shows them.
     pub fn of(proof: &Proof, time: Duration) -> Self {
         ProofFigures {
             holds: proof.holds(),

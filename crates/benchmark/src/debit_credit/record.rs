@@ -48,7 +48,7 @@ pub struct History {
     pub account: u64,
     /// The amount, positive or negative.
     pub amount: i64,
-    /// The teller.
+    /// The teller who served the client.
     pub teller: u32,
     /// The teller's branch.
     pub branch: u32,

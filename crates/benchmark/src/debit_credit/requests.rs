@@ -216,7 +216,7 @@ pub struct Request {
     pub account: u64,
     /// The amount added to the three balances, in the smallest unit of money.
     pub amount: i64,
-    /// The teller.
+    /// The teller who serves the client.
     pub teller: u32,
     /// The teller's branch, whose balance changes (not the account's branch).
     pub branch: u32,

@@ -54,11 +54,11 @@ pub struct HistoryRow {
     /// The transaction: the client's number in the upper 16 bits, its running number from 0 in the
     /// lower 48.
     pub transaction: u64,
-    /// The account.
+    /// The account whose balance changed.
     pub account: u64,
     /// The amount added to the balances.
     pub amount: i64,
-    /// The teller.
+    /// The teller who served the client.
     pub teller: u32,
     /// The teller's branch.
     pub branch: u32,
@@ -71,11 +71,11 @@ impl PlainJournalRow for HistoryRow {
 /// The handles of all tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema {
-    /// The accounts.
+    /// The bank's clients.
     pub accounts: Table<Account>,
-    /// The tellers.
+    /// Some for each branch.
     pub tellers: Table<Teller>,
-    /// The branches.
+    /// The fewest rows, and the most often changed.
     pub branches: Table<Branch>,
     /// The account history.
     pub history: Journal<HistoryRow>,

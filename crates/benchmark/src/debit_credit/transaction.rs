@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Numbered {
     /// The transaction's number; see [`HistoryRow::transaction`].
     pub transaction: u64,
-    /// The request.
+    /// As the client sent it.
     pub request: Request,
 }
 
@@ -26,31 +26,31 @@ pub enum Refusal {
     /// No such account.
     #[error("there is no account {account}")]
     UnknownAccount {
-        /// Its number.
+        /// As the request has it.
         account: u64,
     },
     /// No such teller.
     #[error("there is no teller {teller}")]
     UnknownTeller {
-        /// Its number.
+        /// As the request has it.
         teller: u32,
     },
     /// No such branch.
     #[error("there is no branch {branch}")]
     UnknownBranch {
-        /// Its number.
+        /// As the request has it.
         branch: u32,
     },
     /// The password is wrong.
     #[error("access to account {account} is denied")]
     Denied {
-        /// The account.
+        /// The account that the request names.
         account: u64,
     },
     /// A balance would leave the range of 64 bits.
     #[error("the balance of account {account} would overflow")]
     Overflow {
-        /// The account.
+        /// The account that the request names.
         account: u64,
     },
     /// The database refused. Behind a pointer: there are millions of outcomes, almost all successes.

@@ -73,7 +73,7 @@ pub enum FloorError {
 }
 
 impl FloorError {
-    /// An error of the kernel.
+    /// For a system call without a file.
     pub fn kernel(operation: &'static str, source: impl Into<io::Error>) -> Self {
         FloorError::Kernel {
             operation,
@@ -81,7 +81,7 @@ impl FloorError {
         }
     }
 
-    /// An error of an operation on a file in this directory.
+    /// For a system call on a file in `directory`.
     pub fn file(operation: &'static str, directory: &Path, source: impl Into<io::Error>) -> Self {
         FloorError::File {
             operation,

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Report {
     /// Pages below the high water.
     pub pages: u64,
-    /// Pages of the map.
+    /// Pages that say how all pages are used.
     pub map_pages: u64,
     /// Free runs, and the pages in them.
     pub free_runs: u64,
@@ -39,7 +39,7 @@ pub struct Report {
     pub small_bytes: u64,
     /// Pages of names, but for the first.
     pub name_pages: u64,
-    /// Roots.
+    /// Named places, by which programs find their data.
     pub roots: u64,
 }
 

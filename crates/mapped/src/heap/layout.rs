@@ -99,7 +99,6 @@ pub(super) struct Commons {
     pub high_water: u64,
     /// Pages in free runs.
     pub free_pages: u64,
-    /// Pages of the map.
     pub map_pages: u64,
     /// A bit for each list of free runs that has any.
     pub bins_used: [u64; BINS / 64],

@@ -48,7 +48,6 @@ trait AnyOperation {
     fn round_trip(&self) -> Result<(), String>;
 }
 
-/// Any operation.
 struct Any<O>(O);
 
 /// One that can be written down.

@@ -18,7 +18,7 @@ const RUNS_SHOWN: usize = 24;
 const BYTES_SHOWN: usize = 32;
 
 impl Contents {
-    /// The contents of these pages.
+    /// Copies all areas.
     pub fn of(pages: &PlainPages) -> Contents {
         let mut areas = Vec::new();
         for area in (0..=u16::MAX).map(Area) {

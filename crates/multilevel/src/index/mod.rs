@@ -60,12 +60,12 @@ pub struct OrderedIndex {
 }
 
 impl OrderedIndex {
-    /// The index in an area.
+    /// The area needs no preparation: an empty one is an empty index.
     pub fn of(area: Area) -> OrderedIndex {
         OrderedIndex { area }
     }
 
-    /// Its area.
+    /// The area that holds its nodes.
     pub fn area(self) -> Area {
         self.area
     }

@@ -21,7 +21,7 @@ pub type Entry = (Vec<u8>, Vec<u8>);
 /// their leaves are locked to the end of the operation: read long ranges in pieces, by `limit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scan<'a> {
-    /// The index.
+    /// The index to read.
     pub index: OrderedIndex,
     /// The beginning of the range: its smallest keys, in either order.
     pub lower: Bound<&'a [u8]>,

@@ -96,7 +96,7 @@ pub trait TableOperations<R: Record>: Copy {
     /// Changes the record of a key, if there is one. `change` may be called again, after its effects were undone.
     fn update<'k, F: Fn(&mut R)>(self, key: R::Key<'k>, change: F) -> Update<'k, R, F>;
 
-    /// Deletes the record of a key, if there is one.
+    /// The output is `None` if there is none.
     fn delete<'k>(self, key: R::Key<'k>) -> Delete<'k, R>;
 }
 

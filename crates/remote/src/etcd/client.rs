@@ -17,9 +17,9 @@ const DELETE: &str = "/v3/kv/deleterange";
 /// A key, as etcd has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// The key.
+    /// With the prefix of the log.
     pub key: Vec<u8>,
-    /// Its value.
+    /// As bytes; etcd does not read them.
     pub value: Vec<u8>,
     /// The revision of the cluster that put the value.
     pub revision: i64,

@@ -23,13 +23,13 @@ pub enum EtcdError {
         #[source]
         source: Box<ureq::Error>,
     },
-    /// There is no endpoint.
+    /// The list of addresses is empty.
     #[error("no endpoint of etcd is given")]
     NoEndpoint,
-    /// It refuses.
+    /// With a status other than success.
     #[error("etcd at {endpoint} refuses {path} with {status}: {text}")]
     Refused {
-        /// The endpoint.
+        /// Its address.
         endpoint: String,
         /// The request.
         path: &'static str,

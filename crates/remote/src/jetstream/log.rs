@@ -47,7 +47,6 @@ enum Found {
 }
 
 impl<S: Stream> JetStreamLog<S> {
-    /// The log with these subjects.
     pub(super) fn new(stream: S, subjects: Subjects, entry_bytes_max: u64) -> Self {
         JetStreamLog {
             stream,

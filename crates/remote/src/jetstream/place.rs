@@ -19,7 +19,6 @@ pub(crate) struct JetStreamPlace {
     pub tls: bool,
     /// The servers, with ports if they were given.
     pub hosts: Vec<String>,
-    /// The stream.
     pub stream: String,
     /// The log's prefix in it; may be empty.
     pub prefix: String,

@@ -10,7 +10,6 @@ use std::fmt::Debug;
 /// A message that is to be put into a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Message {
-    /// Its subject.
     pub subject: String,
     /// Only if this holds.
     pub condition: Condition,
@@ -41,7 +40,6 @@ pub(super) enum Published {
 /// A message in a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Stored {
-    /// Its subject.
     pub subject: String,
     /// Its sequence number: unique in the stream, and growing.
     pub sequence: u64,

@@ -25,7 +25,6 @@ const END: &str = "=";
 /// A name under which bytes are stored.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Kept {
-    /// An entry, by its number.
     Entry(u64),
     /// An object, by its name.
     Object(String),
@@ -83,7 +82,6 @@ impl Subjects {
         }
     }
 
-    /// A part.
     pub fn part(&self, kept: &Kept, id: &str, number: usize) -> String {
         format!("{}.part.{}.{END}.{id}.{number}", self.root, kept.path())
     }
@@ -145,7 +143,6 @@ impl Subjects {
     }
 }
 
-/// The thousands of a number.
 pub(super) fn thousands(number: u64) -> u64 {
     number / NUMBERS_TOGETHER
 }

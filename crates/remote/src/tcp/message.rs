@@ -25,7 +25,6 @@ pub enum Request<'a> {
     RemoveObjects(Vec<String>),
 }
 
-/// An answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     Appended(Appended),

@@ -20,7 +20,6 @@ fn directory() -> (tempfile::TempDir, DirectoryLog) {
     (directory, log)
 }
 
-/// A store with a key.
 fn encrypted(store: Arc<dyn RemotePlace>, key: u8) -> EncryptedLog {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), format!("{key:02x}").repeat(32)).unwrap();

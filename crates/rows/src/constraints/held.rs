@@ -282,7 +282,7 @@ fn check_notes<S: ConstrainedRows>(store: &S, place: &Place, due: Due) -> Result
         return Ok(());
     };
     let has_index = store.has_index_of(table, &reference.columns);
-    // Where no index finds the rows, they are looked at once for all notes, if the referenced row of one is not there.
+    // If no index finds the rows, and the referenced row of a note is absent, one scan looks at the rows for all notes.
     let mut scanned = None;
     for (number, (key, note)) in notes.due(due).enumerate() {
         check_interruption(number)?;

@@ -1,8 +1,8 @@
 //! The notes of held references and keys, with their history: a transaction that goes back to a mark has the notes of it.
 //!
 //! Notes of deferred constraints stay until the commit, and are many. So neither a mark nor the end of a statement
-//! walks over them: a mark is a place in the list of changes ([`Step`]), which are taken back one by one, and the notes
-//! that some ends of statements check have lists of their own.
+//! walks over them. A mark is a place in the list of changes ([`Step`]), which are taken back one by one. The notes that
+//! some ends of statements check have lists of their own.
 //!
 //! Invariant: a transaction that notes `n` values, in any number of statements and savepoints, visits each of them a
 //! bounded number of times.

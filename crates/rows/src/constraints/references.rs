@@ -57,7 +57,7 @@ impl Referred {
         self.values.iter().map(Value::as_ref).collect()
     }
 
-    /// The rows that refer so.
+    /// Finds them in the table that has the reference.
     pub fn rows<S: ConstrainedRows>(&self, store: &S) -> Result<Vec<S::Place>, TableError> {
         referring(store, self.by, self.reference(), &self.values())
     }

@@ -24,7 +24,7 @@ pub enum Unfit {
 }
 
 impl Unfit {
-    /// The error for a column.
+    /// Names the value that does not fit.
     #[cold]
     pub fn of(self, table: &str, column: &Column, value: ValueRef<'_>) -> RowError {
         let (table, kind) = (table.to_string(), column.kind);

@@ -134,7 +134,7 @@ where
         &self.fixed
     }
 
-    /// The shape of its page.
+    /// Tells which columns the page's rows have.
     pub fn shape(&self) -> u8 {
         self.shape
     }

@@ -7,7 +7,7 @@ use super::{Type, Value};
 pub struct Column {
     /// Its name, of at most 63 bytes of UTF-8; for a field of a nested struct, `outer.inner`.
     pub name: String,
-    /// Its type.
+    /// Decides the bytes that a value takes.
     pub kind: Type,
     /// The value of rows that are inserted without one: of the column's type, or [`Value::Null`] if there is none.
     pub default: Value,

@@ -42,7 +42,7 @@ pub struct Declared {
     pub default: Option<DeclaredDefault>,
 }
 
-/// A default that is declared.
+/// For rows that are inserted without a value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DeclaredDefault {
     /// A value; rows that were there when it was declared may have the column's.
@@ -311,7 +311,7 @@ impl fmt::Display for Limit {
 }
 
 impl Schema {
-    /// The declaration of a column.
+    /// `None` if the column was declared by its type alone.
     pub fn declared(&self, column: usize) -> Option<&Declared> {
         self.declared.iter().find(|there| there.column == column)
     }

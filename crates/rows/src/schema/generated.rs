@@ -19,9 +19,9 @@ pub const INDEX_WHERE: &str = "sardonyx.where.";
 /// A column that is generated, to be added to a table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GeneratedColumn {
-    /// Its name.
+    /// Unique in the table.
     pub name: String,
-    /// Its type.
+    /// The engine's type, in which values are stored.
     pub kind: Type,
     /// The number of its type in PostgreSQL's catalogue.
     pub declared: u32,

@@ -6,14 +6,14 @@ use super::NonFinite;
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub enum Value {
-    /// Null.
+    /// No value.
     #[default]
     Null,
-    /// A value of a `bool`.
+    /// True or false.
     Bool(bool),
     /// A value of integers up to 64 bits, and of `i128`.
     Int(i128),
-    /// A value of a `u128`.
+    /// The only type beyond the range of `i128`.
     U128(u128),
     /// A value of `f32` and `f64`.
     Float(f64),
@@ -21,7 +21,7 @@ pub enum Value {
     Decimal(i128, u8),
     /// A value of a decimal that is no number, or is infinite.
     NonFinite(NonFinite),
-    /// A value of a text.
+    /// In UTF-8.
     Text(String),
     /// A value of bytes, and of plain data.
     Bytes(Vec<u8>),
@@ -39,14 +39,14 @@ pub enum Value {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub enum ValueRef<'a> {
-    /// Null.
+    /// No value.
     #[default]
     Null,
-    /// A value of a `bool`.
+    /// True or false.
     Bool(bool),
     /// A value of integers up to 64 bits, and of `i128`.
     Int(i128),
-    /// A value of a `u128`.
+    /// The only type beyond the range of `i128`.
     U128(u128),
     /// A value of `f32` and `f64`.
     Float(f64),
@@ -54,7 +54,7 @@ pub enum ValueRef<'a> {
     Decimal(i128, u8),
     /// A value of a decimal that is no number, or is infinite.
     NonFinite(NonFinite),
-    /// A value of a text.
+    /// In UTF-8.
     Text(&'a str),
     /// A value of bytes, and of plain data.
     Bytes(&'a [u8]),
@@ -100,7 +100,7 @@ impl ValueRef<'_> {
         }
     }
 
-    /// A value of its own.
+    /// Copies texts and bytes.
     pub fn to_value(self) -> Value {
         match self {
             ValueRef::Null => Value::Null,

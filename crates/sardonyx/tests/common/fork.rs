@@ -99,7 +99,7 @@ impl Door {
         (&self.0).read_exact(&mut [0]).unwrap();
     }
 
-    /// Opens it, for one.
+    /// One waiting process goes on.
     pub fn open(&self) {
         (&self.1).write_all(b".").unwrap();
     }

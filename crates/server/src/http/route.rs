@@ -12,7 +12,7 @@ use std::net::IpAddr;
 /// A resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Route {
-    /// Liveness.
+    /// The liveness probe.
     Live,
     Ready,
     Metrics(Format),

@@ -121,7 +121,7 @@ impl Stages {
 /// The progress of checkpoints, and what they have written.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Checkpoints completed.
+    /// Counts those since the database was opened.
     pub completed: u64,
     /// Blocks written.
     pub blocks: u64,
@@ -176,9 +176,9 @@ pub struct Recovery {
 /// A line of the page's list of tables.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Table {
-    /// Its name.
+    /// With its schema, as programs name it.
     pub name: String,
-    /// The number of rows.
+    /// As of the moment of the state.
     pub rows: u64,
     /// Bytes of its pages.
     pub bytes: u64,

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 pub struct Rates {
     /// The seconds between the states.
     pub seconds: f64,
-    /// Transactions.
+    /// Commits, of all clients.
     pub transactions: f64,
-    /// Groups.
+    /// Writes of the log.
     pub groups: f64,
     /// Transactions in a group, on average; `None` without any group.
     pub transactions_per_group: Option<f64>,

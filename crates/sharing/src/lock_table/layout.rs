@@ -108,7 +108,7 @@ impl Shape {
         }
     }
 
-    /// Cells in all.
+    /// Of entries, overflow and the nodes' reserves.
     pub fn cells(self) -> usize {
         self.cells
     }

@@ -89,7 +89,7 @@ impl<W: Words> TableNode<W> {
         self.node
     }
 
-    /// The table.
+    /// Shared by all nodes.
     pub fn table(&self) -> &Arc<LockTable<W>> {
         &self.table
     }

@@ -31,7 +31,7 @@ const AREA_WORDS_MAX: usize = 1 << 39;
 pub struct SegmentOptions {
     /// The database's identity.
     pub identity: u64,
-    /// Bytes of its pages.
+    /// The page size of the database.
     pub page_bytes: u64,
     /// Pages that may ever be locked; 88 to 104 bytes each. Only the node that makes the table uses it.
     pub entries: usize,

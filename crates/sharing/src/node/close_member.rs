@@ -97,7 +97,7 @@ impl Node {
         Ok(node)
     }
 
-    /// Its slot.
+    /// The node's place in the shared memory, which later nodes get again.
     pub fn slot(&self) -> usize {
         self.running.member.shell.lock().coupling.slot
     }
@@ -132,7 +132,7 @@ impl Node {
         }
     }
 
-    /// Its statistics.
+    /// Counts since the node joined.
     pub fn statistics(&self) -> NodeStatistics {
         self.running.statistics()
     }

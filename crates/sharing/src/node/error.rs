@@ -148,7 +148,6 @@ pub enum NodeError {
         /// The value found.
         found: u64,
     },
-    /// The node has stopped.
     #[error("the node has stopped and is recovered by others: {reason}")]
     Stopped {
         /// Why.

@@ -13,7 +13,7 @@ pub struct Committed<'a> {
     pub references: &'a [(u64, LockMode)],
 }
 
-/// An observer.
+/// Called for each commit of the node.
 pub trait Observer: Debug + Send + Sync {
     /// A transaction has committed and is durable. Called by its thread, before it returns: it must be quick and
     /// must not use the node.

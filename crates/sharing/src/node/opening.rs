@@ -67,7 +67,7 @@ pub struct NodeOptions {
     pub imposed: ImposedTimes,
     /// The observer of the pages that transactions refer to; none, unless set.
     pub observer: Option<Arc<dyn Observer>>,
-    /// The options of the storage.
+    /// For the log of this node and the pages of all.
     pub storage: StorageOptions,
 }
 

@@ -149,7 +149,7 @@ impl Transaction<'_> {
         self.kind = kind;
     }
 
-    /// Its number.
+    /// Unique among all nodes and lives.
     pub fn number(&self) -> TransactionId {
         self.number
     }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// A part, and who has the authority for it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Part {
-    /// The node that has it.
+    /// It grants all locks on the part's pages.
     pub authority: NodeId,
     /// From which epoch on.
     pub since: Epoch,

@@ -38,13 +38,13 @@ pub enum DivisionError {
         "{runs} runs of pages have places of their own, and {RUNS_MAX} may: divide in larger fragments"
     )]
     Runs {
-        /// Their number.
+        /// Counts the given runs.
         runs: usize,
     },
     /// A place or a part that cannot be.
     #[error("place {place} has pages, and places are below {most}", most = PARTS_MAX / PARTS_OF_A_PLACE)]
     Place {
-        /// The place.
+        /// A place beyond the last one.
         place: u16,
     },
 }
@@ -62,12 +62,12 @@ pub struct Division {
 pub enum PartPages {
     /// This one of several parts among which all pages are spread.
     Spread {
-        /// The number of parts.
+        /// Pages are spread over so many by a hash.
         parts: u16,
-        /// The part.
+        /// From 0, below `parts`.
         part: u16,
     },
-    /// These.
+    /// Ascending ranges, each without its end.
     Runs(Vec<Range<u64>>),
 }
 
@@ -137,7 +137,7 @@ impl Division {
         })
     }
 
-    /// The number of parts.
+    /// Zero if the pages are not divided.
     pub fn parts(&self) -> u16 {
         self.parts
     }
@@ -165,7 +165,7 @@ impl Division {
         (!self.runs.is_empty()).then_some(part / PARTS_OF_A_PLACE)
     }
 
-    /// The pages of a part.
+    /// As a value that needs no division to be read.
     pub fn pages_of(&self, part: u16) -> PartPages {
         if self.runs.is_empty() {
             let parts = self.parts;

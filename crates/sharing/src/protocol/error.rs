@@ -9,7 +9,7 @@ use super::{Message, NodeId};
 pub struct ForeignMessage {
     /// The sender.
     pub from: NodeId,
-    /// The message.
+    /// As it was received.
     pub message: Box<Message>,
     /// The receiver's protocol.
     pub protocol: &'static str,

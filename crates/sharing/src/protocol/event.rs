@@ -16,7 +16,7 @@ pub enum Input {
         transaction: TransactionId,
         /// On what.
         page: PageId,
-        /// The mode.
+        /// The least mode that suffices.
         mode: LockMode,
         /// The version that the node's buffer has of the page, if any. That copy must stay in the
         /// buffer (it may become newer) until the lock is granted or the transaction has ended.
@@ -24,9 +24,9 @@ pub enum Input {
     },
     /// A transaction has ended: all its locks are to be released.
     End {
-        /// The transaction.
+        /// The ended one.
         transaction: TransactionId,
-        /// The outcome.
+        /// Committed or aborted.
         outcome: Outcome,
     },
     /// A message has come. If it returns pages ([`Message::returned_pages`]), they are in this node's buffer, as
@@ -34,7 +34,7 @@ pub enum Input {
     Message {
         /// The sender.
         from: NodeId,
-        /// The message.
+        /// As the sender's machine gave it out.
         message: Message,
         /// The newest epoch that its sender knew when it was sent; the receiver knows that one, too
         /// ([`super::membership::Admission`]). Zero if no node can fail and no authority moves.
@@ -76,14 +76,14 @@ pub enum Input {
     /// by [`Output::WriteBack`] or [`Output::Discard`]. Not for a page that an active transaction
     /// has modified. The copy stays in the buffer until [`Input::WrittenBack`] or the discard.
     Replace {
-        /// The page.
+        /// The page of the copy.
         page: PageId,
         /// The copy's version.
         psn: Psn,
     },
     /// The write that [`Output::WriteBack`] allowed has reached storage.
     WrittenBack {
-        /// The page.
+        /// The page of the copy.
         page: PageId,
         /// The version written.
         psn: Psn,
@@ -91,14 +91,14 @@ pub enum Input {
     /// A transaction has waited for a lock for long: look for a deadlock. To be repeated as long as
     /// it waits: one deadlock may hide another.
     Suspect {
-        /// The transaction.
+        /// The waiting one.
         transaction: TransactionId,
     },
     /// A node has failed. It is fenced: nothing that it does reaches GEM, storage or a log any
     /// more (primary copy: when it is recovered). Its locks stay until its log has been recovered; who needs a page from it waits. If it
     /// comes back it does so under a new [`NodeId`], before or after the recovery.
     NodeFailed {
-        /// The node.
+        /// The failed one.
         node: NodeId,
     },
     /// Primary copy: the node knows this view from now on. An input for each view that it adopts, before any message of
@@ -118,14 +118,14 @@ pub enum Input {
     /// failed node's log, gets this for every entry of the global lock table. If that node fails too, another gets it,
     /// from the beginning and for both. Answered by [`Output::EntryRecovered`], perhaps after [`Output::RecoverPage`].
     Recover {
-        /// The page.
+        /// The page of the entry.
         page: PageId,
         /// The failed node.
         node: NodeId,
     },
     /// [`Output::RecoverPage`] is done.
     PageRecovered {
-        /// The page.
+        /// The page that was brought to storage.
         page: PageId,
         /// The failed node.
         node: NodeId,
@@ -149,7 +149,7 @@ pub enum Output {
     Send {
         /// To whom.
         to: NodeId,
-        /// The message.
+        /// Pages are added from the buffer.
         message: Message,
     },
     /// Read an entry of the global lock table (one GEM entry access).
@@ -169,11 +169,11 @@ pub enum Output {
     },
     /// The transaction has its lock, and may read version `psn` from `source`.
     Granted {
-        /// The transaction.
+        /// The holder.
         transaction: TransactionId,
         /// On what.
         page: PageId,
-        /// The mode.
+        /// The granted mode.
         mode: LockMode,
         /// The newest committed version.
         psn: Psn,
@@ -183,7 +183,7 @@ pub enum Output {
     /// The transaction, one of this node, has to wait for a lock (then [`Input::Suspect`] is due after a while). Also
     /// given when its request was sent to another node, where it may have to wait.
     Waiting {
-        /// The transaction.
+        /// The waiting one.
         transaction: TransactionId,
         /// For what.
         page: PageId,
@@ -191,19 +191,19 @@ pub enum Output {
     /// The transaction is a deadlock's victim: abort it, and end it with [`Outcome::Aborted`]. Its waiting request is
     /// removed.
     Victim {
-        /// The transaction.
+        /// The one to abort.
         transaction: TransactionId,
     },
     /// All locks of an ended transaction are released as far as this node can see.
     Ended {
-        /// The transaction.
+        /// The ended one.
         transaction: TransactionId,
     },
     /// Say by [`Input::Supplied`] which version of the page the buffer has (of a page that a
     /// transaction is modifying: the version that it modifies). If it has one, it must stay there
     /// until the message that carries it has been sent or the lock has been granted.
     Supply {
-        /// The page.
+        /// The page whose copy is wanted.
         page: PageId,
         /// For whom, of this or another node.
         transaction: TransactionId,
@@ -214,7 +214,7 @@ pub enum Output {
     /// ([`PageSource::Gem`]), by [`Output::DropPage`], when the transaction's node has failed, or
     /// when this one has failed before it sent [`Message::PageInGem`].
     PutPage {
-        /// The page.
+        /// The page to put into GEM.
         page: PageId,
         /// The version.
         psn: Psn,
@@ -223,7 +223,7 @@ pub enum Output {
     },
     /// GEM: the page that this node has put into GEM for the transaction will not be read: free its place.
     DropPage {
-        /// The page.
+        /// The page whose place is freed.
         page: PageId,
         /// For whom it was put there.
         transaction: TransactionId,
@@ -233,7 +233,7 @@ pub enum Output {
     /// The buffer may write its copy to storage now: the committed version that it has, which is
     /// this or a newer one.
     WriteBack {
-        /// The page.
+        /// The page to write.
         page: PageId,
         /// The version of [`Input::Replace`], to be named in [`Input::WrittenBack`].
         psn: Psn,
@@ -241,7 +241,7 @@ pub enum Output {
     /// The buffer's copy of this version need not and must not be written: another node has a newer
     /// one, or the page's owner has this one. The buffer may drop it.
     Discard {
-        /// The page.
+        /// The page not to write.
         page: PageId,
         /// The version not to write.
         psn: Psn,
@@ -250,7 +250,7 @@ pub enum Output {
     /// one. Its byte ranges may be in the logs of several nodes ([`crate::redo`]), of which the failed one's is closed
     /// before it is read to its end. No other node writes the page until [`Input::PageRecovered`].
     RecoverPage {
-        /// The page.
+        /// The page to bring to storage.
         page: PageId,
         /// The failed node.
         node: NodeId,
@@ -258,14 +258,14 @@ pub enum Output {
     /// Primary copy: bring every page of this part to storage as committed, as far as redo was durable in any node's
     /// log at this request. Answer by [`Input::PartRecovered`].
     RecoverPart {
-        /// The part.
+        /// This node has taken it over.
         part: u16,
         /// From which epoch on this node has the authority for it.
         since: Epoch,
     },
     /// [`Input::Recover`] is done: the page is free from the failed node.
     EntryRecovered {
-        /// The page.
+        /// The page of the entry.
         page: PageId,
         /// The failed node.
         node: NodeId,

@@ -46,7 +46,7 @@ pub enum Fenced {
     Closed {
         /// The place of the closing group.
         place: u64,
-        /// Its epoch.
+        /// The epoch of the closing group.
         epoch: Epoch,
     },
     /// Another node appends to it.

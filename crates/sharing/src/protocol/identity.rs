@@ -23,7 +23,7 @@ impl TransactionId {
         TransactionId(u64::from(node.0) << 48 | number)
     }
 
-    /// Its node.
+    /// The node that began it.
     pub fn node(self) -> NodeId {
         NodeId((self.0 >> 48) as u16)
     }

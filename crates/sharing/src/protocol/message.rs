@@ -15,11 +15,11 @@ pub type Versions = SmallVec<[(PageId, Psn); 2]>;
 /// A lock that a transaction of the sender holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Declared {
-    /// The transaction.
+    /// The holder, of the sender's node.
     pub transaction: TransactionId,
     /// On what.
     pub page: PageId,
-    /// The mode.
+    /// The held mode.
     pub mode: LockMode,
     /// The page's newest committed version, as it was granted.
     pub psn: Psn,
@@ -35,14 +35,14 @@ pub enum Message {
     PageRequest {
         /// For whom.
         transaction: TransactionId,
-        /// The page.
+        /// The wanted page.
         page: PageId,
     },
     /// Long: the page asked for.
     Page {
         /// For whom.
         transaction: TransactionId,
-        /// The page.
+        /// Its bytes go with the message.
         page: PageId,
         /// The version that is sent.
         psn: Psn,
@@ -51,7 +51,7 @@ pub enum Message {
     PageInGem {
         /// For whom.
         transaction: TransactionId,
-        /// The page.
+        /// The page that was put there.
         page: PageId,
         /// The version that is there.
         psn: Psn,
@@ -60,7 +60,7 @@ pub enum Message {
     PageMissing {
         /// For whom.
         transaction: TransactionId,
-        /// The page.
+        /// The wanted page.
         page: PageId,
     },
     /// GEM: the sender has granted a waiting lock in the global lock table.
@@ -78,7 +78,7 @@ pub enum Message {
     },
     /// GEM: the receiver, which waited for it, may try again to write the page to storage.
     WriteTurn {
-        /// The page.
+        /// The page to write.
         page: PageId,
     },
     /// Primary copy: a transaction wants a lock.
@@ -87,7 +87,7 @@ pub enum Message {
         transaction: TransactionId,
         /// On what.
         page: PageId,
-        /// The mode.
+        /// The least mode that suffices.
         mode: LockMode,
         /// The version in the sender's buffer.
         cached: Option<Psn>,
@@ -113,9 +113,9 @@ pub enum Message {
     },
     /// Primary copy: a transaction has ended, and gives back its locks. Long if it returns pages.
     Release {
-        /// The transaction.
+        /// The ended one.
         transaction: TransactionId,
-        /// Its outcome.
+        /// Committed or aborted.
         outcome: Outcome,
         /// NOFORCE: the pages that it modified, with their new versions.
         pages: Versions,
@@ -126,25 +126,25 @@ pub enum Message {
     },
     /// Primary copy: a release has been received.
     Released {
-        /// The transaction.
+        /// The ended one.
         transaction: TransactionId,
     },
     /// Give up the read authorisation for a page.
     Revoke {
-        /// The page.
+        /// The page of the authorisation.
         page: PageId,
         /// Primary copy: the authorisation's number.
         authorisation: u64,
     },
     /// Primary copy: the sender has given up its read authorisation.
     Revoked {
-        /// The page.
+        /// The page of the authorisation.
         page: PageId,
     },
     /// Primary copy: a transaction that read under the receiver's authorisation, and wants to
     /// write, now has its read lock in the sender's lock table.
     Registered {
-        /// The transaction.
+        /// The one that wants to write.
         transaction: TransactionId,
         /// On what.
         page: PageId,
@@ -152,18 +152,18 @@ pub enum Message {
     /// Primary copy: to a part's new authority, once from each node: all locks that its transactions hold on pages of
     /// that part. Authorisations have ended, and what its transactions await they ask for once more.
     Declare {
-        /// The part.
+        /// The receiver has taken it over.
         part: u16,
         /// The epoch from which on the receiver has the authority.
         since: Epoch,
-        /// The locks.
+        /// Of all transactions of the sender.
         locks: Vec<Declared>,
     },
     /// A search for a deadlock, on its way along the waiting.
     Probe(Box<Probe>),
     /// Take back a transaction's waiting request, as a deadlock's victim, if it still waits.
     CancelWait {
-        /// The transaction.
+        /// The victim.
         transaction: TransactionId,
         /// For what it waits.
         page: PageId,
@@ -171,7 +171,7 @@ pub enum Message {
     /// Primary copy: the receiver's transaction has lost its waiting request as a deadlock's
     /// victim.
     Victim {
-        /// The transaction.
+        /// The victim.
         transaction: TransactionId,
         /// For what it waited.
         page: PageId,
@@ -179,7 +179,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// The pages in it, with their versions.
+    /// Each page of a long message; none of a short one.
     pub fn carried_pages(&self) -> Versions {
         match *self {
             Message::Page { page, psn, .. }

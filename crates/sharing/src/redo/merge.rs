@@ -87,7 +87,7 @@ pub struct Group<'a> {
     pub number: u64,
     /// The epoch in which it was written.
     pub epoch: Epoch,
-    /// Its records.
+    /// As they are in the log.
     pub records: &'a [u8],
     /// True if the log ends with it.
     pub closes: bool,
@@ -110,7 +110,7 @@ pub enum Push {
      freed before the page was stored", missing.0, page.0, psn.0, log.0
 )]
 pub struct Gap {
-    /// The page.
+    /// The page that cannot be brought up to date.
     pub page: PageId,
     /// The version after the one that the page has.
     pub missing: Psn,
@@ -151,7 +151,7 @@ struct Waiting {
 const WAITING_BYTES: usize = size_of::<Waiting>() + size_of::<(PageId, Psn)>();
 
 impl<'a> Group<'a> {
-    /// A group with these records.
+    /// A group that does not close its log.
     pub fn redo(number: u64, epoch: Epoch, records: &'a [u8]) -> Self {
         Group {
             number,

@@ -13,7 +13,7 @@ use std::ops::Range;
 /// One page's redo.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Redo<'a> {
-    /// The page.
+    /// The changed page.
     pub page: PageId,
     /// The version that it makes.
     pub psn: Psn,

@@ -46,9 +46,9 @@ const TRACE_RATE: f64 = 50.0;
 pub struct Configuration {
     /// Debit-credit or the trace.
     pub workload: WorkloadKind,
-    /// Number of nodes.
+    /// From 1 to 10 in the paper's figures.
     pub nodes: u32,
-    /// The coupling.
+    /// GEM locking, or primary copy locking.
     pub coupling: Coupling,
     /// The time when modified pages are written.
     pub update: Update,

@@ -56,11 +56,11 @@ pub enum Reading {
 pub struct Panel {
     /// Its distinction; empty if it is the only one.
     pub title: String,
-    /// Its curves.
+    /// In the order of the legend.
     pub curves: Vec<Curve>,
 }
 
-/// A curve.
+/// Configurations that differ in the number of nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// Its name.

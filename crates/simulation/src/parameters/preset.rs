@@ -6,7 +6,7 @@ use super::read::{Layers, ParameterError};
 /// A parameter file that comes with the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// Its name.
+    /// The value of `--preset`.
     pub name: &'static str,
     /// Its description, in a few words.
     pub what: &'static str,
@@ -59,7 +59,7 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
-/// The preset of that name.
+/// Returns `None` if no file has the name.
 pub fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

@@ -21,7 +21,7 @@ pub enum ParameterError {
     /// The file could not be read.
     #[error("parameter file {file} cannot be read: {reason}", file = file.display())]
     File {
-        /// The file.
+        /// The path that was given.
         file: PathBuf,
         /// The system's error.
         reason: String,
@@ -39,7 +39,7 @@ pub enum ParameterError {
     Key {
         /// File and line, or the argument.
         origin: String,
-        /// The key.
+        /// With its table, as in `node.buffer_pages`.
         key: String,
         /// The fault, and the allowed values.
         reason: String,
@@ -49,7 +49,7 @@ pub enum ParameterError {
     Range {
         /// File and line, or the argument.
         origin: String,
-        /// The key.
+        /// With its table, as in `node.buffer_pages`.
         key: String,
         /// The requested value.
         value: f64,

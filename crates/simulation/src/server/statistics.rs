@@ -12,7 +12,7 @@ pub struct ServerStatistics {
     pub measured: Span,
     /// The number of the station's servers.
     pub servers: u32,
-    /// The number of arrivals.
+    /// Customers that came.
     pub arrivals: u64,
     /// The number that were served and left.
     pub completions: u64,

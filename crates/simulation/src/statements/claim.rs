@@ -30,7 +30,7 @@ pub struct Claim {
     pub what: String,
     /// The same as arithmetic.
     pub quantity: Quantity,
-    /// Its bounds.
+    /// The claim holds if the interval is within them.
     pub bounds: Bounds,
     /// Its unit; empty for a plain number.
     pub unit: &'static str,

@@ -142,7 +142,7 @@ impl Statement {
         }
     }
 
-    /// Its verdict in `study`.
+    /// Compares each claim with the results in `study`.
     pub fn judge(&self, study: &Study) -> Verdict {
         let findings: Vec<_> = self.claims.iter().map(|claim| claim.judge(study)).collect();
         let pairs = || self.claims.iter().zip(&findings);
@@ -236,7 +236,7 @@ impl Holds {
         }
     }
 
-    /// In words.
+    /// As the tables write it.
     pub fn in_words(self) -> &'static str {
         match self {
             Holds::Holds => "holds",

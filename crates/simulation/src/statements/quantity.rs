@@ -27,7 +27,7 @@ pub enum Quantity {
     Difference(Box<Quantity>, Box<Quantity>),
     /// The quotient of two.
     Quotient(Box<Quantity>, Box<Quantity>),
-    /// A multiple.
+    /// The quantity times the number.
     Multiple(Box<Quantity>, f64),
 }
 

@@ -26,7 +26,7 @@ pub struct Interval {
     /// Half the width of the interval; infinite below two replications, which do not show how much a third would
     /// differ.
     pub half_width: f64,
-    /// The number of replications.
+    /// Values from which it was computed.
     pub replications: u32,
 }
 

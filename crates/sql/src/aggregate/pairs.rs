@@ -25,7 +25,6 @@ pub(crate) enum Pair {
 }
 
 impl Pair {
-    /// The type of the result.
     pub fn result(self) -> SqlType {
         match self {
             Pair::Count => SqlType::Int8,

@@ -51,7 +51,6 @@ impl Comment {
         }
     }
 
-    /// True if the comment is on an index.
     pub(super) fn is_of_index(&self) -> bool {
         matches!(self.on, Commented::Index(_))
     }

@@ -438,7 +438,6 @@ fn restart(tx: &mut dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     put_object(tx, kind::SEQUENCE, name, &printed(&sequence)?)
 }
 
-/// The error of a relation that is not a table.
 pub(super) fn not_a_table(relation: &Relation) -> SqlError {
     let text = format!("\"{}\" is not a table", relation.local());
     SqlError::new(code::WRONG_OBJECT_TYPE, text)

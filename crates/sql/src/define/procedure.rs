@@ -81,7 +81,6 @@ pub(super) fn drop(
     Ok(complete)
 }
 
-/// The types of arguments.
 fn types_of(arguments: &[OperateFunctionArg]) -> Result<Vec<TypeSpec>, SqlError> {
     let types = arguments.iter().map(|argument| match argument.mode {
         None | Some(ArgMode::In) => TypeSpec::of_data_type(&argument.data_type, &OwnTypes),

@@ -232,7 +232,6 @@ impl<'n> Names<'n> {
         }
     }
 
-    /// The keys of an order.
     pub fn order(&self, keys: &[SortKey]) -> String {
         let keys = keys.iter().map(|key| {
             let direction = if key.descending { " DESC" } else { "" };

@@ -145,7 +145,6 @@ pub(crate) trait Queries: Debug {
 
 /// A query before its access paths are chosen.
 pub(crate) trait Drafted: Debug {
-    /// The types of its columns.
     fn columns(&self) -> Vec<TypeSpec>;
 
     /// Plans the reads of its rows, for a question. `asks` is true if it asks for values of the row around it.

@@ -35,7 +35,6 @@ pub(crate) enum Elements {
 }
 
 impl Elements {
-    /// Their expressions.
     pub fn parts(&self) -> &[Expr] {
         match self {
             Elements::Items(items) => items,

@@ -1,7 +1,7 @@
 //! A path of SQL/JSON, walked over a value.
 //!
-//! In lax mode, arrays are taken apart where a step needs their elements, a value is an array of itself where it needs an
-//! array, and absent parts are no errors. Strict mode reports each. A walk goes on from each value of a step, so it is
+//! In lax mode, arrays are taken apart where a step needs their elements. A value is an array of itself where it needs an
+//! array. Absent parts are no errors. Strict mode reports each. A walk goes on from each value of a step, so it is
 //! nested as deep as the path and the value are, which are both bounded.
 //!
 //! Source: PostgreSQL 15's documentation, 9.16.2; `jsonpath_exec.c`.

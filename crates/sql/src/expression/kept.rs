@@ -23,7 +23,6 @@ pub(crate) struct Kept {
     pub spent: Spent,
     /// The sets of lists.
     pub lists: Lists,
-    /// The rows of semi-joins.
     pub semi_joins: RefCell<HashMap<usize, Progress<SemiRows>>>,
     /// The values of subqueries by their arguments.
     pub keyed_values: RefCell<HashMap<usize, Progress<KeyedAnswers>>>,

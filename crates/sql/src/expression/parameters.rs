@@ -28,7 +28,6 @@ pub(crate) struct Parameters {
 const REPEATING_MAX: usize = 8;
 
 impl Parameters {
-    /// With types that are given.
     pub fn given(types: &[Option<SqlType>]) -> Self {
         let known = |kind: &Option<SqlType>| kind.filter(|kind| *kind != SqlType::Unknown);
         Parameters {
@@ -93,13 +92,11 @@ impl Parameters {
         &self.type_names
     }
 
-    /// With names.
     pub fn named(mut self, names: Arc<[String]>) -> Self {
         self.names = names;
         self
     }
 
-    /// The number of a name, and its type.
     pub fn of_name(&self, name: &str) -> Option<(usize, SqlType)> {
         let number = self.names.iter().position(|there| there == name)?;
         let kind = self.types.get(number).copied().flatten();

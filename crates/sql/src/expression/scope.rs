@@ -21,7 +21,6 @@ pub(crate) struct ScopeColumn {
 }
 
 impl ScopeColumn {
-    /// A column at a place.
     pub fn new(name: &str, spec: TypeSpec, place: usize) -> ScopeColumn {
         ScopeColumn {
             name: name.to_string(),

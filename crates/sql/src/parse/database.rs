@@ -59,7 +59,7 @@ pub(crate) fn without_database<'t>(
 struct Named {
     /// Its characters with its point.
     place: Range<usize>,
-    /// The part behind it, if the database stands there only if that is a schema.
+    /// The part behind it, if it decides: the name is the database's only if that part is a schema.
     asks: Option<String>,
 }
 

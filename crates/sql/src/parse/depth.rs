@@ -15,59 +15,48 @@ pub(super) fn check_depth(
     tokens: &[TokenWithSpan],
     levels_max: usize,
 ) -> Result<(), (SqlError, Location)> {
-    // The operators of each level, and if it is that of a CASE.
-    let mut levels = vec![(0_usize, false)];
-    let mut sum = 0_usize;
+    let mut levels = Levels::new();
     for token in tokens {
         let deepens = match &token.token {
             Token::Whitespace(_) | Token::EOF | Token::Number(..) | Token::Placeholder(_) => false,
             Token::SingleQuotedString(_) | Token::Period => false,
             Token::LParen | Token::LBracket | Token::LBrace => {
-                levels.push((0, false));
+                levels.open(0, false);
                 false
             }
             Token::RParen | Token::RBracket | Token::RBrace => {
-                let is_case = |level: &(usize, bool)| level.1;
-                while levels.len() > 1 && levels.last().is_some_and(is_case) {
-                    sum -= levels.pop().map_or(0, |level| level.0);
+                while levels.is_case() {
+                    levels.close();
                 }
-                if levels.len() > 1 {
-                    sum -= levels.pop().map_or(0, |level| level.0);
-                }
+                levels.close();
                 // A chain of subscripts, or of calls.
                 true
             }
             Token::Comma | Token::SemiColon => {
-                sum -= levels
-                    .last_mut()
-                    .map_or(0, |level| std::mem::take(&mut level.0));
+                levels.count_from(0);
                 false
             }
             Token::Word(word) if word.quote_style.is_some() => false,
             Token::Word(word) if word.value.eq_ignore_ascii_case("case") => {
-                levels.push((1, true));
-                sum += 1;
+                levels.open(1, true);
                 false
             }
             // The branches of a CASE are beside each other, as the elements of a list are.
-            Token::Word(word)
-                if levels.last().is_some_and(|level| level.1) && ends_branch(&word.value) =>
-            {
+            Token::Word(word) if levels.is_case() && ends_branch(&word.value) => {
                 if word.value.eq_ignore_ascii_case("end") {
-                    sum -= levels.pop().map_or(0, |level| level.0);
-                } else if let Some(level) = levels.last_mut() {
-                    sum -= std::mem::replace(&mut level.0, 1) - 1;
+                    levels.close();
+                } else {
+                    levels.count_from(1);
                 }
                 false
             }
             Token::Word(word) => is_operator(&word.value),
             _ => true,
         };
-        if deepens && let Some(level) = levels.last_mut() {
-            level.0 += 1;
-            sum += 1;
+        if deepens {
+            levels.deepen();
         }
-        if sum > OPERATORS_MAX || levels.len() > levels_max {
+        if levels.operators > OPERATORS_MAX || levels.outer.len() >= levels_max {
             let error = SqlError::new(
                 code::TOO_COMPLEX,
                 format!("an expression has at most {OPERATORS_MAX} operators"),
@@ -77,6 +66,65 @@ pub(super) fn check_depth(
         }
     }
     Ok(())
+}
+
+/// The parentheses and CASEs that are open, and the operators of each. Any order of calls is allowed: texts are of users.
+struct Levels {
+    outer: Vec<Level>,
+    /// It is never closed: there are texts with more closing parentheses than opening ones.
+    innermost: Level,
+    /// The sum of all levels.
+    operators: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Level {
+    operators: usize,
+    is_case: bool,
+}
+
+impl Levels {
+    const fn new() -> Self {
+        let innermost = Level {
+            operators: 0,
+            is_case: false,
+        };
+        Self {
+            outer: Vec::new(),
+            innermost,
+            operators: 0,
+        }
+    }
+
+    const fn is_case(&self) -> bool {
+        self.innermost.is_case
+    }
+
+    fn open(&mut self, operators: usize, is_case: bool) {
+        let inner = Level { operators, is_case };
+        self.outer
+            .push(std::mem::replace(&mut self.innermost, inner));
+        self.operators += operators;
+    }
+
+    /// Ends the innermost level, if it is inside of another one.
+    fn close(&mut self) {
+        if let Some(outer) = self.outer.pop() {
+            self.operators -= self.innermost.operators;
+            self.innermost = outer;
+        }
+    }
+
+    const fn deepen(&mut self) {
+        self.innermost.operators += 1;
+        self.operators += 1;
+    }
+
+    /// Goes on beside what the innermost level has had.
+    const fn count_from(&mut self, operators: usize) {
+        self.operators = self.operators - self.innermost.operators + operators;
+        self.innermost.operators = operators;
+    }
 }
 
 /// True for words that end a condition, or a result, of a CASE.
@@ -118,8 +166,9 @@ fn is_operator(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::check_depth;
     use crate::error::code;
-    use crate::parse::parse;
+    use crate::parse::{parse, plain_tokens};
 
     /// The branches of a CASE are beside each other: Django's `bulk_update` writes one for each row.
     #[test]
@@ -130,6 +179,22 @@ mod tests {
             format!("select 1 + case x {branches} end, (case {branches} end)"),
         ] {
             assert_eq!(parse(&text).map(|parsed| parsed.len()).ok(), Some(1));
+        }
+    }
+
+    /// Every order of up to five of these words, most of which are no SQL.
+    #[test]
+    fn any_order_of_words_is_counted() {
+        const WORDS: [&str; 9] = ["case", "when", "end", ",", ";", "(", ")", "and", "a"];
+        for mut number in 0..WORDS.len().pow(5) {
+            let mut text = String::from("select ");
+            for _ in 0..5 {
+                text += WORDS[number % WORDS.len()];
+                text.push(' ');
+                number /= WORDS.len();
+            }
+            let tokens = plain_tokens(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert!(check_depth(&tokens, 50).is_ok(), "{text}");
         }
     }
 

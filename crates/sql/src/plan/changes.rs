@@ -41,7 +41,6 @@ pub(crate) struct Changes {
     pub is_referenced: bool,
     /// The foreign keys whose rows follow the columns that are set.
     pub cascades: Vec<Cascade>,
-    /// The generated columns.
     pub generated: Vec<ColumnValue>,
     /// The columns that are set, and the generated columns computed from them.
     pub changing: BTreeSet<usize>,

@@ -97,7 +97,6 @@ pub(crate) struct Touched {
 }
 
 impl Touched {
-    /// Of these tables.
     pub fn of(tables: &[u16]) -> Touched {
         let tables = tables.iter().map(|number| (*number, HashSet::new()));
         Touched {

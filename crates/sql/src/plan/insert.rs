@@ -44,7 +44,6 @@ pub(crate) struct InsertPlan {
     pub returning: Option<Output>,
     /// True if the rows contain subqueries.
     pub has_subqueries: bool,
-    /// The generated columns.
     pub generated: Vec<ColumnValue>,
     /// True if a row is read before it is stored, or afterwards.
     pub shows_rows: bool,
@@ -64,7 +63,7 @@ pub(crate) enum InsertRows {
 pub(crate) struct Conflict {
     /// The unique index; `None` means all.
     pub target: Option<Target>,
-    /// This one, or all.
+    /// Keys on which a conflict is handled: one, or all of the table.
     pub arbiters: Vec<Target>,
     /// The change of the existing row; `None` for `DO NOTHING`.
     pub update: Option<(Changes, Option<Expr>)>,

@@ -39,7 +39,6 @@ impl Read {
         }
     }
 
-    /// The places that are read.
     pub fn places(&self) -> Vec<usize> {
         let numbered = self.0.iter().enumerate();
         let read = numbered.filter(|(_, is_read)| **is_read);

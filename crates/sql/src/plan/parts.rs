@@ -272,7 +272,6 @@ impl Plan {
         }
     }
 
-    /// The columns of the result, if it has one.
     pub fn columns(&self) -> Option<&Arc<[ResultColumn]>> {
         match self {
             Plan::Select(plan) => Some(&plan.output.columns),

@@ -50,7 +50,6 @@ pub(crate) struct PlannedQuery {
 }
 
 impl PlannedQuery {
-    /// The plan of a subquery.
     pub fn of(subquery: &Subquery) -> Option<&PlannedQuery> {
         let query: &dyn Any = &*subquery.query;
         query.downcast_ref()

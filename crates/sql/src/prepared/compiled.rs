@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 impl Prepared {
-    /// The types of its parameters.
+    /// By their numbers, as the client or the statement gives them.
     pub fn parameters(&self) -> &[SqlType] {
         self.parameters.get().map_or(&[], Vec::as_slice)
     }

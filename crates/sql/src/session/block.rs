@@ -42,7 +42,6 @@ struct Running<'r, 'g> {
     told: usize,
     /// The numbers that the lines drew from sequences so far.
     drawn: Done,
-    /// The error that is handled.
     handled: Option<SqlError>,
 }
 

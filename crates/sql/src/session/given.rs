@@ -14,7 +14,7 @@ pub struct SessionOptions {
     pub database: String,
     /// Parameters, such as `application_name`, to which `RESET` goes back.
     pub parameters: Vec<(String, String)>,
-    /// The rights of the session.
+    /// Checked for each statement.
     pub rights: Rights,
     /// Its number: `pg_backend_pid()`, and the sender of its notifications. 0 for the process's.
     pub process: u32,

@@ -22,7 +22,7 @@ impl Session {
         self.state.name_statement(name, statement)
     }
 
-    /// Forgets the statement of a name, if there is one.
+    /// As `DEALLOCATE` does.
     pub fn forget_statement(&mut self, name: &str) {
         self.state.forget_named(Some(name));
     }

@@ -168,7 +168,7 @@ impl Session {
         self.database.memory()
     }
 
-    /// The state of its transaction.
+    /// Idle, in a transaction, or in a failed one.
     pub fn status(&self) -> TransactionStatus {
         self.state.transaction.status()
     }
@@ -198,7 +198,7 @@ impl Session {
         decode_text_in(kind, text, self.state.settings.zone())
     }
 
-    /// The database.
+    /// Shared by all sessions.
     pub fn database(&self) -> &Arc<Database> {
         &self.database
     }

@@ -81,7 +81,6 @@ fn out_of_range(what: &str, text: &str) -> SqlError {
     )
 }
 
-/// The infinity of a type.
 fn infinity(kind: SqlType, is_negative: bool) -> Value {
     match (kind, is_negative) {
         (SqlType::Date, false) => Value::Date(i32::MAX),

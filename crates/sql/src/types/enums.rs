@@ -49,7 +49,6 @@ pub(crate) struct Definition {
     /// Its number among those of the process.
     number: u32,
     pub oid: u32,
-    /// The schema that it is in.
     pub schema: String,
     /// The names in SQL of the type, and of its arrays.
     pub name: String,

@@ -7,7 +7,7 @@ use sardonyx::schema::{Limit, Type};
 /// A type with its length, or precision and scale.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TypeSpec {
-    /// The type.
+    /// Without its modifier.
     pub kind: SqlType,
     /// PostgreSQL's type modifier: -1 without; the length plus 4; `(precision << 16 | scale) + 4`; the digits of a
     /// second's fraction.
@@ -22,7 +22,7 @@ impl TypeSpec {
         TypeSpec::new(kind, -1)
     }
 
-    /// A type with a modifier.
+    /// With the collation of the database.
     pub fn new(kind: SqlType, modifier: i32) -> TypeSpec {
         let collation = Collation::Database;
         TypeSpec {

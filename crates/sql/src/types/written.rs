@@ -17,7 +17,6 @@ pub(crate) trait NamedTypes {
     /// `42704` if there is none.
     fn named(&self, schema: Option<&str>, name: &str) -> Result<TypeSpec, SqlError>;
 
-    /// True if a type is a domain.
     fn is_domain(&self, of: &DataType) -> bool;
 }
 
@@ -35,7 +34,6 @@ impl NamedTypes for OwnTypes {
     }
 }
 
-/// The error of an unknown type.
 pub(crate) fn unknown_type(schema: Option<&str>, name: &str) -> SqlError {
     let shown = match schema {
         Some(schema) if schema != PUBLIC => format!("{schema}.{name}"),

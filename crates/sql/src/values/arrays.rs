@@ -62,7 +62,6 @@ impl Array {
         }
     }
 
-    /// The text of it.
     pub fn text(&self) -> String {
         let mut text = String::new();
         if self.bounds.iter().any(|(first, _)| *first != 1) {
@@ -137,7 +136,6 @@ pub(crate) fn written(elements: impl Iterator<Item = Option<String>>) -> String 
     Array::of(elements.collect()).text()
 }
 
-/// An array of values of a type.
 pub(crate) fn array_of<'v>(kind: SqlType, values: impl Iterator<Item = ValueRef<'v>>) -> Value {
     Value::Text(written(values.map(|value| text_of(kind, value))))
 }

@@ -27,7 +27,7 @@ pub struct NamedCollation(u16);
 /// The collation of a value, and the way in which the value got it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Collation {
-    /// The collation of the database.
+    /// No other was named.
     #[default]
     Database,
     /// A column has it.
@@ -133,7 +133,6 @@ impl NamedCollation {
 }
 
 impl Collation {
-    /// The collation of a column.
     pub(crate) fn of_column(name: NamedCollation) -> Collation {
         match name == NamedCollation::DATABASE {
             true => Collation::Database,

@@ -54,7 +54,6 @@ impl Comparison {
         }
     }
 
-    /// The comparison of a symbol.
     pub fn of_symbol(symbol: &str) -> Option<Comparison> {
         use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Unequal};
         let all = [Equal, Unequal, Less, LessOrEqual, Greater, GreaterOrEqual];

@@ -56,7 +56,6 @@ impl Hstore {
         }
     }
 
-    /// The text of it.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (at, (key, value)) in self.pairs.iter().enumerate() {

@@ -243,7 +243,6 @@ impl Json {
         }
     }
 
-    /// The name of its type.
     pub fn type_name(&self) -> &'static str {
         match self {
             Json::Null => "null",

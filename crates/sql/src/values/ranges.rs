@@ -35,7 +35,6 @@ pub(crate) fn bound(kind: SqlType, bound: Bound<'_>) -> Value {
     value.unwrap_or(Value::Null)
 }
 
-/// A range as a value.
 pub(crate) fn value(range: Range<'_>) -> Value {
     Value::Bytes(range.encode())
 }

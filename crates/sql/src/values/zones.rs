@@ -105,7 +105,6 @@ impl SessionZone {
         Some(SessionZone(Arc::new(Named { name, zone, order })))
     }
 
-    /// The order of its dates.
     pub(crate) fn order(&self) -> DateOrder {
         self.0.order
     }

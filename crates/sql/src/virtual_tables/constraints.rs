@@ -92,7 +92,6 @@ fn constraint_oid(table: u16, at: usize) -> u32 {
     (1 << 26) + u32::from(table) * 512 + at as u32
 }
 
-/// The number of a sequence.
 pub(super) fn sequence_oid(at: usize) -> u32 {
     (1 << 25) + at as u32
 }

@@ -275,6 +275,9 @@ fn strict_functions_are_null_of_a_null_and_others_take_one() {
     }
 }
 
+/// The most characters of signatures in a cell of the document's tables; a list below the table has more.
+const CELL_MAX: usize = 240;
+
 /// The lines of the document on functions, of which each name with the same meaning has one.
 fn documented(functions: &[Function], kind: &str) -> String {
     let mut lines: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
@@ -283,10 +286,20 @@ fn documented(functions: &[Function], kind: &str) -> String {
         line.push(format!("`{} → {}`", function.signature(), function.result));
     }
     let mut text = String::from("| | |\n| --- | --- |\n");
-    for ((_, about), signatures) in lines {
-        writeln!(text, "| {} | {about} |", signatures.join(", ")).expect("a text takes it");
+    let mut below = String::new();
+    for ((name, about), signatures) in lines {
+        let signatures = signatures.join(", ");
+        if signatures.chars().count() <= CELL_MAX {
+            writeln!(text, "| {signatures} | {about} |").expect("a text takes it");
+        } else {
+            writeln!(text, "| `{name}(…)` | {about}: signatures below |").expect("a text takes it");
+            writeln!(below, "- `{name}(…)`, {about}: {signatures}").expect("a text takes it");
+        }
     }
-    text
+    match below.is_empty() {
+        true => text,
+        false => text + "\n" + &below,
+    }
 }
 
 /// To write the lines into the document, run the test with `SARDONYX_WRITE_DOCUMENTS=1`.

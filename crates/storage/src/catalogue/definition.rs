@@ -13,7 +13,7 @@ pub enum Kind {
         /// The key's length in bytes.
         key_bytes: usize,
     },
-    /// A journal.
+    /// Rows that are appended, and never changed.
     Journal,
     /// A set of pages. Their contents are not known here.
     Area,
@@ -24,20 +24,20 @@ pub enum Kind {
 /// A table, journal or area.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Definition {
-    /// Its name.
+    /// Unique in the database.
     pub name: String,
     /// Bytes of a record or row; 0 for an area, and for a journal whose rows have any length.
     pub record_bytes: usize,
-    /// Its kind.
+    /// Table, journal or area.
     pub kind: Kind,
 }
 
 /// Consecutive pages of a table or area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
-    /// The first page.
+    /// The lowest page.
     pub first_page: PageId,
-    /// Their number.
+    /// Length, in pages.
     pub pages: u64,
     /// True if they were another table's before: the contents of pages that this one has not used are then unknown.
     pub reused: bool,

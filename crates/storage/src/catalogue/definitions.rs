@@ -42,7 +42,7 @@ impl Definitions {
         self.entries.is_empty()
     }
 
-    /// The definition with a number.
+    /// Returns `None` for a number that was never given.
     #[inline]
     pub fn get(&self, number: usize) -> Option<&Definition> {
         self.entries.get(number).map(|entry| &**entry)

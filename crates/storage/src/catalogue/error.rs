@@ -18,13 +18,11 @@ pub enum CatalogueError {
         /// The program's definition.
         declared: String,
     },
-    /// No area has this number.
     #[error("there is no area under number {number}: the handle belongs to another database")]
     NoArea {
         /// The handle's number.
         number: u16,
     },
-    /// No table has this number.
     #[error("there is no table under number {number}: the handle belongs to another database")]
     NoTable {
         /// The handle's number.

@@ -47,7 +47,7 @@ pub enum Progress {
     Complete {
         /// The checkpoint's number.
         checkpoint: u64,
-        /// Its blocks.
+        /// The stripe's length in this checkpoint, in blocks.
         blocks: u64,
     },
 }
@@ -427,7 +427,7 @@ impl Checkpointer {
         self.position
     }
 
-    /// The last complete checkpoint.
+    /// The newest one from which recovery can start.
     pub fn last_complete(&self) -> CompleteCheckpoint {
         self.complete
     }

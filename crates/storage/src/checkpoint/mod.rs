@@ -81,7 +81,7 @@ pub struct StripeLayout {
     pub identity: u64,
     /// This stripe's number, from 0.
     pub stripe: u32,
-    /// The number of stripes.
+    /// Blocks are dealt to so many files in turn.
     pub stripes: u32,
     /// Bytes of pages in a block; a multiple of the page size.
     pub block_bytes: u32,

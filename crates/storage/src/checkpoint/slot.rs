@@ -24,7 +24,7 @@ const CHECKSUM_AT: usize = 4;
 pub struct CompleteCheckpoint {
     /// Its number; 0: there was none yet.
     pub number: u64,
-    /// The number of its blocks.
+    /// The stripe's length in this checkpoint, in blocks.
     pub blocks: u64,
     /// The start of a redo pass that has only this checkpoint.
     pub redo_start: LogPosition,
@@ -45,7 +45,7 @@ impl CompleteCheckpoint {
 pub struct SlotHeader {
     /// The database's identity.
     pub identity: u64,
-    /// The stripe.
+    /// From 0; each stripe is a file of the backup.
     pub stripe: u32,
     /// Bytes of the block that are in use; the block is zero after them.
     pub used_bytes: u32,

@@ -54,7 +54,7 @@ const BETWEEN_YIELDS: usize = 64;
 /// Pages as they were behind a commit group.
 #[derive(Clone, Debug)]
 pub struct FrozenPages {
-    /// The pages.
+    /// Snapshot of the whole store.
     pub pages: Arc<PageSnapshot>,
     /// The place behind the group: everything before it is in the pages, and nothing else.
     pub position: LogPosition,
@@ -69,7 +69,7 @@ pub enum Freezing {
     Later,
     /// The live pages were enough.
     Done,
-    /// Frozen pages.
+    /// A snapshot to write from.
     Frozen(FrozenPages),
     /// The live pages were not enough, and there is no memory for a snapshot of them.
     Refused(StoreError),

@@ -112,7 +112,7 @@ impl<S: Subject> World<S> {
         }
     }
 
-    /// The name of the world.
+    /// Repeats this world when it is given to a test.
     pub fn name(&self) -> &str {
         &self.name.0
     }

@@ -71,7 +71,7 @@ pub enum CompactionError {
     /// There were as many compactions as can be counted.
     #[error("the database was compacted {number} times, which is as often as can be counted")]
     TooOften {
-        /// The number of compactions.
+        /// The count in the manifest, its largest value.
         number: u32,
     },
 }

@@ -170,7 +170,6 @@ pub enum OpenError {
     /// The record of the store cannot be read.
     #[error(transparent)]
     Known(#[from] KnownError),
-    /// The log in the store.
     #[error(transparent)]
     Store(#[from] RemoteLogError),
     /// The log here cannot take the store's entries.

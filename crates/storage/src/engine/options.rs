@@ -59,7 +59,7 @@ pub struct StorageOptions {
     pub closing_checkpoint: Duration,
     /// Threads for recovery.
     pub workers: usize,
-    /// The place of the checkpoints.
+    /// This process, or a follower.
     pub checkpoint: CheckpointPlace,
     /// The source of the checkpoints here. Snapshots need an appender that freezes its pages
     /// ([`Engine::open_to_freeze`](super::Engine::open_to_freeze)).

@@ -35,7 +35,7 @@ pub struct ChunkHeader {
     pub from: LogPosition,
     /// … to here.
     pub to: LogPosition,
-    /// The number of rows.
+    /// Rows in all sections together.
     pub rows: u64,
     /// Bytes of sections.
     pub payload_bytes: u32,

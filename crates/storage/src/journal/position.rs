@@ -30,7 +30,7 @@ pub struct JournalPosition {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{text:?} is no position in a journal: write group:row, such as 17:3")]
 pub struct InvalidPosition {
-    /// The text.
+    /// The text as it was given.
     pub text: String,
 }
 

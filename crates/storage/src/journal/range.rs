@@ -44,7 +44,7 @@ pub struct OwnedRow {
     pub journal: u16,
     /// The place of its writing.
     pub place: RowPlace,
-    /// The row.
+    /// The content, as it was appended.
     pub bytes: Vec<u8>,
 }
 

@@ -23,7 +23,7 @@ pub struct Row<'a> {
     pub journal: u16,
     /// The group it was committed in.
     pub place: RowPlace,
-    /// The row.
+    /// The content, as it was appended.
     pub bytes: &'a [u8],
 }
 

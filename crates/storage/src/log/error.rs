@@ -113,7 +113,6 @@ pub enum LogError {
         /// The reason, and the remedy.
         reason: Arc<str>,
     },
-    /// The log was closed.
     #[error("the log is closed")]
     Closed,
     /// Code that the database itself runs called it: a transaction's, a procedure's, or a waker's or a

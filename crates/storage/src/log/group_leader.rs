@@ -80,7 +80,7 @@ pub struct GroupSize {
 }
 
 impl GroupSize {
-    /// The transactions in it.
+    /// Counts the transactions taken so far.
     pub fn transactions(&self) -> u32 {
         self.transactions
     }

@@ -66,7 +66,7 @@ impl LogLeader {
         }
     }
 
-    /// The layout of the log.
+    /// Sizes of segments, and the log's beginning.
     pub fn layout(&self) -> LogLayout {
         self.layout
     }

@@ -108,7 +108,7 @@ pub struct LogLayout {
 /// group before and this segment holds no group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogBegin {
-    /// The segment.
+    /// The segment with which the log begins.
     pub segment: u64,
     /// The number of the group at its start.
     pub group: u64,
@@ -166,7 +166,7 @@ impl LogLayout {
         lsn.0 % self.segment_bytes
     }
 
-    /// The start of a segment.
+    /// The LSN of its first byte.
     pub fn segment_start(&self, segment: u64) -> Lsn {
         Lsn(segment * self.segment_bytes)
     }

@@ -292,7 +292,7 @@ mod tests {
         };
         use_together(6);
         assert_eq!(pool.bytes(), 6 * USUAL as u64);
-        // Those that are needed now and then stay.
+        // Buffers that are needed now and then stay.
         for _ in 0..RETURNS_PER_LOOK {
             use_together(1);
             use_together(1);

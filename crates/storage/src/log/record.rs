@@ -54,13 +54,13 @@ pub enum Body<'a> {
     Journal {
         /// The journal's number in the catalogue.
         journal: u16,
-        /// The row.
+        /// The appended bytes.
         row: &'a [u8],
     },
     /// The transaction's writes to this page, which follow, make it this version. Redo of a single log has no use
     /// for it.
     Version {
-        /// The page.
+        /// The page that the next records change.
         page: PageId,
         /// Its page sequence number (PSN) then.
         psn: u64,
@@ -141,7 +141,7 @@ pub fn mark_end(records: &mut [u8], at: usize) {
 pub struct RecordError {
     /// The offset of the record in the payload, in bytes.
     pub offset: usize,
-    /// The reason.
+    /// The violated rule of the format.
     pub reason: &'static str,
 }
 

@@ -250,7 +250,7 @@ impl GroupBuilder {
         self.buffer.len() - self.transaction_start
     }
 
-    /// Transactions in the group.
+    /// Counts the transactions that have ended in the group.
     pub fn transactions(&self) -> u32 {
         self.transactions
     }
@@ -412,7 +412,7 @@ impl SealedGroup {
         Ok(())
     }
 
-    /// The header.
+    /// Number, position and checksum, as on disk.
     pub fn header(&self) -> &GroupHeader {
         &self.header
     }

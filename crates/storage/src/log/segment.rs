@@ -197,7 +197,7 @@ impl Segments {
         self
     }
 
-    /// The layout of the log.
+    /// Sizes of segments, and the log's beginning.
     pub fn layout(&self) -> LogLayout {
         self.layout
     }

@@ -84,7 +84,7 @@ impl<'p, A> Held<'p, A> {
         self.split().1
     }
 
-    /// The log.
+    /// Writes the groups of this pen.
     #[inline]
     pub fn log(&self) -> &'p LogWriter {
         self.hand.log

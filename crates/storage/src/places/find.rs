@@ -75,7 +75,7 @@ pub fn find_for_reading(
 pub struct Place {
     /// Its absolute path.
     pub directory: String,
-    /// The parts that it has.
+    /// The database's parts there, in a line for people.
     pub parts: String,
 }
 

@@ -49,7 +49,7 @@ use std::time::{Duration, Instant};
 /// More threads than these are of no use, however many are asked for.
 pub const WORKERS_MAX: usize = 256;
 
-/// The options of recovery.
+/// Memory, threads, and the kind of recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecoveryOptions {
     /// The most memory the database's pages may take, in bytes; DB', if there is one, may take as much again.
@@ -91,7 +91,7 @@ impl Default for RecoveryOptions {
 /// The end of a log, and the opening that left it so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KnownEnd {
-    /// The end.
+    /// The position behind the last group.
     pub position: LogPosition,
     /// The manifest's incarnation then: each opening that may write counts it up.
     pub incarnation: u32,
@@ -108,7 +108,7 @@ pub struct Recovered {
     pub end: LogPosition,
     /// The incarnation of the log's last group.
     pub last_incarnation: u32,
-    /// The report.
+    /// Times and counts.
     pub report: RecoveryReport,
 }
 

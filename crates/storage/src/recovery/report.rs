@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct StripeReport {
     /// The stripe's number.
     pub stripe: u32,
-    /// Its file.
+    /// The name, relative to the database's directory.
     pub file: String,
     /// Slots in the file.
     pub slots: u64,
@@ -81,7 +81,7 @@ impl RecoveryReport {
         rate(self.transactions, self.redo_time)
     }
 
-    /// All of it.
+    /// Loading, redo, check of the log's end, and copying.
     pub fn total_time(&self) -> Duration {
         let copy_time = self.copy_time.unwrap_or_default();
         self.load_time + self.redo_time + self.end_check_time + copy_time

@@ -110,13 +110,13 @@ pub fn list_bases(store: &(impl RemoteObjects + ?Sized)) -> Result<ListedBases, 
 pub struct BasePart {
     /// The place of its bytes in the file. Between parts there are zeroes.
     pub offset: u64,
-    /// Their number.
+    /// Length, in bytes.
     pub bytes: u64,
     /// CRC-32C of them.
     pub checksum: u32,
 }
 
-/// A file of a base.
+/// Its name and the parts in the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BaseFile {
     /// Its name in the directory.
@@ -132,7 +132,7 @@ pub struct BaseFile {
 pub struct BaseHead {
     /// Up to where it has the log.
     pub known: Known,
-    /// Its files.
+    /// All of the database's directory.
     pub files: Vec<BaseFile>,
 }
 

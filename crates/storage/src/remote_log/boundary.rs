@@ -50,7 +50,7 @@ pub enum BoundaryError {
     /// A field cannot be so.
     #[error("its {field} cannot be {found}")]
     Field {
-        /// The field.
+        /// The name in the format.
         field: &'static str,
         /// Its value.
         found: u64,

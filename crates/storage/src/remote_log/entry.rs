@@ -97,7 +97,7 @@ pub enum EntryError {
     /// A field cannot be so.
     #[error("its {field} cannot be {found}")]
     Field {
-        /// The field.
+        /// The name in the format.
         field: &'static str,
         /// Its value.
         found: u64,
@@ -163,7 +163,7 @@ impl Entry {
         }
     }
 
-    /// Its head.
+    /// Position and checksums of the entry.
     pub fn head(&self) -> &EntryHead {
         &self.head
     }

@@ -145,7 +145,6 @@ pub enum RemoteLogError {
         /// Numbers or epochs.
         what: &'static str,
     },
-    /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

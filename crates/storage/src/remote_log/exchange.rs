@@ -58,7 +58,7 @@ pub enum Request<'a> {
     Read(u64),
     /// [`RemoteStore::list`].
     List {
-        /// From this number on.
+        /// The least number that is listed.
         from: u64,
     },
     /// [`RemoteStore::append_at`].
@@ -74,7 +74,7 @@ pub enum Request<'a> {
     ReadRegister(Register),
     /// [`RemoteStore::swap_register`].
     SwapRegister {
-        /// The register.
+        /// One of the store's named values.
         register: Register,
         /// The expected content.
         expected: Option<&'a RegisterVersion>,

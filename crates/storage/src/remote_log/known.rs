@@ -55,7 +55,7 @@ pub enum KnownError {
     /// The disk failed.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// It is damaged.
+    /// The text says which line differs.
     #[error("{0}; the directory can be made anew from the store: move it away, and open it again")]
     Damaged(String),
 }

@@ -45,7 +45,7 @@ impl MemoryStore {
         }
     }
 
-    /// The number of entries.
+    /// Counts the entries that are present.
     pub fn entries(&self) -> usize {
         self.content.lock().entries.len()
     }

@@ -9,10 +9,10 @@ use super::store::{Appended, RemoteStore, StoreError};
 /// The most bytes of an object's name.
 pub const OBJECT_NAME_BYTES_MAX: usize = 200;
 
-/// An object in a list.
+/// Name and size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedObject {
-    /// Its name.
+    /// The whole key, with its prefix.
     pub name: String,
     /// Its length.
     pub bytes: u64,

@@ -52,7 +52,7 @@ pub enum Swapped {
 /// An entry in a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Listed {
-    /// Its number.
+    /// The entry's place in the log's order.
     pub number: u64,
     /// Its length, with its head.
     pub bytes: u64,
@@ -62,10 +62,10 @@ pub struct Listed {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegisterVersion(pub String);
 
-/// A register, as the store has it.
+/// Content and version that one request read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredRegister {
-    /// Its bytes.
+    /// The content.
     pub bytes: Vec<u8>,
     /// For the swap that is to replace it.
     pub version: RegisterVersion,
@@ -130,7 +130,7 @@ pub enum StoreError {
         what: String,
         /// The log's place.
         place: String,
-        /// The reason.
+        /// The cause, for people.
         reason: String,
     },
     /// The log's intended place cannot be parsed.

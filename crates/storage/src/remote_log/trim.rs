@@ -20,7 +20,7 @@ use super::store::{LIST_MOST, Listed, Register, RegisterVersion, StoredRegister,
 pub struct Trimmed {
     /// The number of deleted entries, as far as the list showed them.
     pub entries: u64,
-    /// Their bytes.
+    /// Freed space in the store.
     pub bytes: u64,
 }
 

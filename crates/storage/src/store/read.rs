@@ -13,7 +13,7 @@ pub trait Words: Copy {
     fn word(self, number: usize) -> u64;
 }
 
-/// Pages to read from.
+/// A store or a snapshot.
 pub trait PageRead {
     /// The reason why it may end: a snapshot's pages may be taken away from its reader; live ones never are.
     type Error;

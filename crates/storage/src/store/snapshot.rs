@@ -58,7 +58,7 @@ impl PageStore {
         Ok((one, other))
     }
 
-    /// True if a snapshot is of this store.
+    /// False for the snapshot of another store.
     pub fn is_of(&self, snapshot: &PageSnapshot) -> bool {
         Arc::ptr_eq(&self.mapping, &snapshot.kept.live)
     }
@@ -118,7 +118,7 @@ impl Drop for Reading {
     }
 }
 
-/// The life of a snapshot.
+/// Outlives the snapshot, and knows its end.
 #[derive(Clone, Debug)]
 pub struct SnapshotLife(Arc<Life>);
 

@@ -198,7 +198,7 @@ impl Built {
         true
     }
 
-    /// Writes the page.
+    /// Replaces the content of the page `id` by the built node.
     pub fn write<P: TreePages + ?Sized>(
         mut self,
         pages: &mut P,

@@ -9,11 +9,11 @@ use crate::page::PageId;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Shape {
-    /// Entries.
+    /// Pairs of key and value in all leaves.
     pub entries: u64,
     /// Levels of nodes; 0 if the index was never written.
     pub height: u8,
-    /// Leaves.
+    /// Pages with entries.
     pub leaves: u64,
     /// Inner nodes.
     pub inner: u64,

@@ -17,9 +17,9 @@ pub type KeyAndValue<'a> = (&'a [u8], &'a [u8]);
 /// An inner node on the way, and which of its children was taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Its number.
+    /// The node's number in the index.
     pub index: u32,
-    /// Its page.
+    /// The page that holds the node.
     pub id: PageId,
     /// The child: 0 is left of all cells.
     pub child: usize,
@@ -32,7 +32,7 @@ pub struct Place {
     pub path: Path,
     /// The leaf's number.
     pub index: u32,
-    /// Its page.
+    /// The page that holds the leaf.
     pub leaf: PageId,
     /// The first cell that is not smaller than the sought key; may be behind the last.
     pub slot: usize,
@@ -43,7 +43,7 @@ pub struct Place {
 /// The planned use of the leaf.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
-    /// It is read.
+    /// Shared lock to the end of the operation.
     Read,
     /// It will be written, and is locked so at once.
     Write,

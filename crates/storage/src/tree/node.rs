@@ -66,7 +66,7 @@ impl Cell<'_> {
 /// A node's page and its header.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
-    /// Its page.
+    /// The page that holds the node.
     pub id: PageId,
     /// That page's bytes.
     pub bytes: &'a Page,
@@ -131,7 +131,7 @@ impl<'a> Node<'a> {
         Ok(node)
     }
 
-    /// Reads a node.
+    /// Fails if the header is damaged.
     pub fn read<P: TreePages + ?Sized>(pages: &'a P, id: PageId) -> Result<Node<'a>, P::Error> {
         Ok(Node::of(id, pages.read(id)?)?)
     }
@@ -159,7 +159,7 @@ impl<'a> Node<'a> {
         self.gap() + self.garbage
     }
 
-    /// A cell.
+    /// Key and value at a place in the order of keys.
     pub fn cell(&self, slot: usize) -> Result<Cell<'a>, Damage> {
         if slot >= self.count {
             return Err(damaged(self.id, 4, "fewer cells than there were"));

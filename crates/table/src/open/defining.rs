@@ -147,7 +147,6 @@ impl OpenRows {
         }
     }
 
-    /// True if it has created the table of this number.
     #[inline]
     pub(super) fn is_created(&self, table: u16) -> bool {
         self.defined.is_some() && self.base().schema_of(table).is_none()
@@ -175,7 +174,6 @@ impl OpenRows {
         }
     }
 
-    /// The tables that it has created.
     #[inline]
     pub(super) fn created(&self) -> Vec<CreatedTable> {
         if self.defined.is_none() {

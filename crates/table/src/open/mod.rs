@@ -73,7 +73,6 @@ const BYTES_MAX: usize = 1 << 30;
 #[derive(Debug)]
 pub struct OpenRows {
     snapshot: Arc<SpaceSnapshot>,
-    /// By number.
     tables: OpenTables,
     /// Its definitions, if it made some: then the snapshot has them, and no other transaction has this snapshot.
     defined: Option<Box<Definitions>>,

@@ -102,7 +102,6 @@ impl Reads {
         });
     }
 
-    /// Notes the extent of a read of a range.
     #[inline]
     pub fn note_extent(&mut self, range: usize, extent: Extent) {
         if let Some(RangeRead {
@@ -114,7 +113,6 @@ impl Reads {
         }
     }
 
-    /// Notes the extent of a scan.
     #[inline]
     pub fn note_scan(&mut self, table: u16, extent: Extent) {
         let scan = &mut self.table(table).scan;

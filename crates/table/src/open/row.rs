@@ -28,7 +28,6 @@ impl<'r> OpenRow<'r> {
 }
 
 impl OpenRow<'_> {
-    /// The row as bytes of its own.
     #[inline]
     pub(super) fn to_bytes(&self, format: &RowFormat) -> Result<Arc<[u8]>, TableError> {
         match &self.0 {

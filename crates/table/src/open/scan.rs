@@ -44,7 +44,6 @@ impl<'r> OpenScan<'r> {
         })
     }
 
-    /// The next row of the snapshot.
     #[inline]
     pub(super) fn next_frozen(&mut self) -> Result<Option<RowRef<'r, PageSnapshot>>, TableError> {
         if let Some(error) = self.refused.take() {

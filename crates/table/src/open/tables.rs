@@ -35,7 +35,6 @@ impl OpenTables {
         self.len = len;
     }
 
-    /// The number of tables.
     pub fn len(&self) -> usize {
         self.len
     }

@@ -104,7 +104,6 @@ impl PlainKey {
         }
     }
 
-    /// Its bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         match self.length > KEY_BYTES {

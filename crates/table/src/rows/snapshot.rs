@@ -71,7 +71,6 @@ impl SpaceSnapshot {
         Some(&table.schema)
     }
 
-    /// The number of rows of a table.
     #[inline]
     pub(crate) fn rows_in(&self, number: u16) -> Result<u64, TableError> {
         Ok(self.frozen(number)?.state.len)
@@ -318,7 +317,6 @@ impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
         None
     }
 
-    /// The address of the next row.
     #[inline]
     pub(crate) fn next_address(&mut self) -> Option<Result<Address, SnapshotEnded>> {
         while self.waiting.is_empty() && !self.ended {

@@ -5,7 +5,6 @@ use sardonyx_rows::record::Record;
 use sardonyx_rows::schema::Schema;
 use sardonyx_storage::catalogue::{Definition, Kind};
 
-/// The fingerprint of a table with this definition and schema.
 pub(crate) fn fingerprint_of_table(definition: &Definition, schema: &Schema) -> u64 {
     let fingerprint = fingerprint_of_definition(definition);
     match schema.begins_with_records() {

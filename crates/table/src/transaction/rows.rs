@@ -55,7 +55,6 @@ impl Transaction<'_> {
         RowRef::new(self.space.store.bytes(), &state.schema, &state.name, at)
     }
 
-    /// Returns true if a table has a row at an address.
     #[inline]
     pub(crate) fn has_row_at(&self, number: u16, at: Address) -> Result<bool, TableError> {
         let state = self.row_state(number)?;

@@ -29,7 +29,7 @@ impl Marked {
         Marked { number, of }
     }
 
-    /// Its number, if it is of this one.
+    /// Returns `None` for a mark of another transaction.
     #[inline]
     pub fn number(self, of: u64) -> Option<u64> {
         (self.of == of).then_some(self.number)

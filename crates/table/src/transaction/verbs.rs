@@ -230,7 +230,6 @@ impl RecordRows for Transaction<'_> {
     }
 }
 
-/// The key of a plain record.
 fn key_of<R: Plain>(record: &R) -> R::Key {
     let key = &record.as_bytes()[R::KEY_OFFSET..][..size_of::<R::Key>()];
     R::Key::read_from_bytes(key).expect("the bytes of a key")

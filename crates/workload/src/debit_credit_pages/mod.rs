@@ -75,7 +75,7 @@ impl DebitCreditPages {
         })
     }
 
-    /// The scale.
+    /// Counts of branches, tellers and accounts.
     pub fn scale(&self) -> PageScale {
         self.scale
     }

@@ -33,7 +33,7 @@ pub enum PageScaleError {
     Pages {
         /// The partition's name.
         partition: &'static str,
-        /// Its number of pages.
+        /// The pages that the scale would need.
         pages: u64,
     },
 }

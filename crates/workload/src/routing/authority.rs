@@ -39,7 +39,7 @@ impl AuthorityTable {
         }
     }
 
-    /// The number of nodes.
+    /// Authority is divided among so many.
     pub fn nodes(&self) -> u16 {
         self.nodes
     }

@@ -57,7 +57,7 @@ impl FragmentLayout {
         self.count
     }
 
-    /// The number of partitions.
+    /// As in the trace's header.
     pub fn partitions(&self) -> usize {
         self.partitions.len()
     }
@@ -140,12 +140,12 @@ impl ReferenceDistribution {
         }
     }
 
-    /// The fragments.
+    /// The division of the partitions.
     pub fn layout(&self) -> &FragmentLayout {
         &self.layout
     }
 
-    /// The number of types.
+    /// As in the trace's header.
     pub fn types(&self) -> usize {
         self.work.len()
     }

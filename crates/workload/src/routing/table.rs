@@ -48,12 +48,12 @@ impl RoutingTable {
         Some(RoutingTable { nodes, types })
     }
 
-    /// The number of nodes.
+    /// Transactions are divided among so many.
     pub fn nodes(&self) -> u16 {
         self.nodes
     }
 
-    /// The number of types.
+    /// As in the trace's header.
     pub fn types(&self) -> usize {
         self.types.len()
     }

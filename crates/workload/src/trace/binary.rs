@@ -182,7 +182,7 @@ impl<R: Read> BinaryReader<R> {
         })
     }
 
-    /// The header.
+    /// Read before the first transaction.
     pub fn header(&self) -> &Header {
         &self.header
     }

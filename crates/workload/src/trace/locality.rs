@@ -34,7 +34,7 @@ pub struct Locality {
     /// Lock requests for pages that were among the node's recent ones: a buffer's hits, without
     /// invalidations.
     pub recent: u64,
-    /// Transactions of each node.
+    /// In the order of the nodes' numbers.
     pub transactions_of_nodes: Vec<u64>,
     /// Record accesses of each node.
     pub accesses_of_nodes: Vec<u64>,

@@ -131,7 +131,7 @@ impl Trace {
         self.kinds.is_empty()
     }
 
-    /// The number of references.
+    /// Counts those of all transactions.
     pub fn reference_count(&self) -> usize {
         self.references.len()
     }

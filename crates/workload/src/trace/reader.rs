@@ -73,7 +73,7 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
-    /// The header.
+    /// Read before the first transaction.
     pub fn header(&self) -> &Header {
         match &self.inner {
             Inner::Binary(reader) => reader.header(),

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 /// The figures of a trace. Shares are from 0 to 1; shares of nothing are 0.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Statistics {
-    /// Transactions.
+    /// Counts all of the trace.
     pub transactions: u64,
     /// Record accesses: references, repeated ones included.
     pub accesses: u64,
@@ -29,22 +29,22 @@ pub struct Statistics {
     pub write_locks: u64,
     /// Distinct pages in the whole trace.
     pub distinct_pages: u64,
-    /// Pages of the database.
+    /// The size that the header states.
     pub database_pages: u64,
-    /// Bytes of the database.
+    /// The same in bytes.
     pub database_bytes: u64,
     /// The transaction types, by number.
     pub types: Vec<TypeStatistics>,
-    /// The partitions, by number.
+    /// In the order of their numbers.
     pub partitions: Vec<PartitionStatistics>,
 }
 
 /// The figures of a transaction type.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct TypeStatistics {
-    /// Its name.
+    /// As the header has it.
     pub name: String,
-    /// Transactions.
+    /// Counts those of this type.
     pub transactions: u64,
     /// Record accesses.
     pub accesses: u64,
@@ -61,7 +61,7 @@ pub struct TypeStatistics {
 /// The figures of a partition.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct PartitionStatistics {
-    /// Its name.
+    /// As the header has it.
     pub name: String,
     /// Its size in pages.
     pub pages: u64,

@@ -210,7 +210,7 @@ impl<R: Read> TextReader<R> {
         })
     }
 
-    /// The header.
+    /// Read before the first transaction.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -69,12 +69,10 @@ impl Program {
         }
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.executable
     }
 
-    /// Starts it in a directory.
     pub fn start(&self, directory: &Path, durable: &str, arguments: &[&str]) -> Child {
         let mut command = Command::new(&self.executable);
         command

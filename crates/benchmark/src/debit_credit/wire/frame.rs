@@ -43,9 +43,9 @@ pub enum ProtocolError {
     /// The kind of the message is unknown.
     #[error("a message of kind {kind} and {bytes} bytes, which is none of this protocol")]
     Message {
-        /// Its kind.
+        /// The unknown value.
         kind: u8,
-        /// Its length.
+        /// The length in the head of the message.
         bytes: usize,
     },
     /// The other side speaks another version, or another protocol.
@@ -67,13 +67,13 @@ pub enum ProtocolError {
     Number {
         /// The received number.
         found: u64,
-        /// The expected number.
+        /// The successor of the last one.
         expected: u64,
     },
     /// No such procedure.
     #[error("there is no procedure {found}")]
     Procedure {
-        /// Its number.
+        /// As the request has it.
         found: u16,
     },
     /// The server's reason for ending the connection.

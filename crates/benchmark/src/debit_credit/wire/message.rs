@@ -21,7 +21,7 @@ pub const DEBIT_CREDIT: u16 = 1;
 /// Bytes of a call's frame.
 pub const CALL_BYTES: usize = frame::HEADER_BYTES + 1 + 8 + 2 + size_of::<Request>();
 
-/// A message.
+/// In both directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message {
     /// The client's first message.
@@ -44,7 +44,7 @@ pub enum Message {
     Answer {
         /// The request's number.
         number: u64,
-        /// The outcome.
+        /// Committed or refused, and why.
         outcome: Answer,
     },
     /// The server's last message.

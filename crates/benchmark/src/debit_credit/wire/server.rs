@@ -34,7 +34,7 @@ pub enum ServeError {
     /// The address cannot be bound.
     #[error("listening at {address}: {source}")]
     Listen {
-        /// The address.
+        /// As the option `--listen` has it.
         address: String,
         /// The system's error.
         #[source]
@@ -124,7 +124,7 @@ impl Stop {
 /// The bank that is served, and its options.
 #[derive(Clone, Copy, Debug)]
 pub struct Bank<'a> {
-    /// The database.
+    /// All clients change it.
     pub database: &'a Tables,
     /// The size of the bank.
     pub scale: Scale,

@@ -82,7 +82,6 @@ impl Recorded for Add {
     }
 }
 
-/// Reads records.
 #[derive(Clone, Debug)]
 pub struct Read {
     pub area: Area,

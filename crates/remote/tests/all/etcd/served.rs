@@ -139,7 +139,6 @@ impl ScriptedEtcd {
         state.keys.get_mut(key.as_bytes()).unwrap().value = "eA==".into();
     }
 
-    /// Deletes a key.
     pub fn delete(&self, key: &str) {
         let state = &mut self.script.lock().unwrap().state;
         state.keys.remove(key.as_bytes()).unwrap();

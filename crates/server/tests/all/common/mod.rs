@@ -110,7 +110,6 @@ pub fn postgres_alone() -> Options {
 pub struct Socket(pub TcpStream);
 
 impl Socket {
-    /// Sends bytes.
     pub fn send(&mut self, bytes: &[u8]) {
         self.0.write_all(bytes).unwrap();
     }

@@ -43,7 +43,7 @@ const ASKING: usize = 2;
 /// The options of a loosely coupled node.
 #[derive(Clone, Debug)]
 pub struct LooseOptions {
-    /// The address of the page server.
+    /// Every page is read from there, and written there.
     pub page_server: SocketAddr,
     /// The address at which this node listens for the others. Port 0 chooses one.
     pub listen: SocketAddr,
@@ -234,12 +234,12 @@ impl LooseNode {
         self.running.number()
     }
 
-    /// Its address.
+    /// Other nodes connect to it.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Pages that there are.
+    /// The size of the database.
     pub fn pages(&self) -> u64 {
         self.running.member.facts.pages
     }
@@ -284,7 +284,7 @@ impl LooseNode {
         running::run(&*self.running.member, work)
     }
 
-    /// Its statistics.
+    /// Counts since the node joined.
     pub fn statistics(&self) -> NodeStatistics {
         self.running.statistics()
     }

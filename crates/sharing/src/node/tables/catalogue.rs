@@ -124,7 +124,6 @@ pub(super) fn differs(name: &str, text: &str) -> NodeError {
     .into()
 }
 
-/// The error for an unknown table.
 #[cold]
 pub(super) fn unknown(name: &str) -> NodeError {
     let table = name.to_string();
@@ -173,7 +172,6 @@ fn decode(name: &str, bytes: &[u8], root: u32, database: u64) -> Result<Definiti
     }
 }
 
-/// The key of a table that was dropped.
 fn key_of_dropped(number: u16) -> [u8; 3] {
     let [a, b] = number.to_be_bytes();
     [NO_NAME, a, b]

@@ -18,7 +18,7 @@ use std::ops::Bound;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct PagesInUse {
-    /// Tables.
+    /// Definitions in the catalogue.
     pub tables: u64,
     /// Rows of all tables.
     pub rows: u64,

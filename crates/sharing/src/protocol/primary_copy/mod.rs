@@ -49,7 +49,7 @@ use std::collections::hash_map::Entry;
 
 /// The nodes with the authority for pages. Every node must have the same answer: always, or in the same epoch.
 pub trait Authority {
-    /// The node for `page`.
+    /// It grants all locks on `page`.
     fn of(&self, page: PageId) -> NodeId;
 
     /// The division of the authority, if it may move.
@@ -194,7 +194,7 @@ impl<A: Authority> Protocol for PrimaryCopy<A> {
 }
 
 impl<A: Authority> PrimaryCopy<A> {
-    /// Its options.
+    /// As they were given.
     pub fn options(&self) -> &PrimaryCopyOptions {
         &self.options
     }

@@ -101,7 +101,6 @@ impl Kind {
         }
     }
 
-    /// The type, if it is one.
     pub fn plain(self) -> Option<SqlType> {
         match self {
             Kind::Of(kind) => Some(kind),
@@ -185,7 +184,6 @@ impl<'v> Arguments<'v> {
         u32::try_from(self.given_int(at)?).ok()
     }
 
-    /// The type of a number that is an argument.
     pub fn kind(self, at: usize) -> SqlType {
         let kind = self.oid(at).and_then(SqlType::from_number);
         kind.unwrap_or(SqlType::Text)

@@ -178,7 +178,7 @@ fn without_nulls(json: &str) -> Answer {
     // Of each open array and object: true for an object.
     let mut open: Vec<bool> = Vec::new();
     let (mut out, mut rest) = (String::with_capacity(json.len()), json);
-    // Where the last name began in `out`.
+    // The begin of the last name in `out`.
     let (mut is_name, mut field) = (false, 0);
     while let Some(first) = rest.chars().next() {
         let length = match first {

@@ -187,7 +187,7 @@ fn options(pattern: &Pattern) -> Options {
     }
 }
 
-/// The pattern; a text that stands for itself with the flag `q`.
+/// The pattern; with the flag `q`, each character is itself.
 fn written(pattern: &Pattern) -> String {
     match pattern.flags.contains('q') {
         true => format!("***={}", pattern.pattern),

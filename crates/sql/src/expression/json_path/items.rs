@@ -62,7 +62,6 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// All parts, one by one.
     pub fn all_parts(&self) -> impl Iterator<Item = Item<'a>> + '_ {
         (0..self.part_count().unwrap_or(0)).filter_map(|at| self.part(at))
     }

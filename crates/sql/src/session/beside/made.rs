@@ -128,14 +128,12 @@ pub(super) enum Made<'m> {
     Rewritten(Rewriting<'m>),
     /// It stays as it is.
     Kept {
-        /// The table.
         table: u16,
         /// Its columns.
         schema: Arc<Schema>,
     },
     /// It has the form of an open transaction.
     Open {
-        /// The table.
         table: u16,
         /// Its columns.
         schema: Arc<Schema>,
@@ -143,7 +141,6 @@ pub(super) enum Made<'m> {
     },
     /// It is of another schema.
     Redefined {
-        /// The table.
         table: u16,
         /// Its columns before.
         schema: Arc<Schema>,
@@ -154,7 +151,6 @@ pub(super) enum Made<'m> {
 }
 
 impl Made<'_> {
-    /// The table.
     pub fn table(&self) -> u16 {
         match self {
             Made::Rewritten(rewriting) => rewriting.table(),

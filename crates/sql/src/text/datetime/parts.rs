@@ -96,7 +96,6 @@ impl Parts {
         (minutes * 60 + i64::from(self.second)) * super::SECOND + self.micros
     }
 
-    /// True if the time is beyond a day.
     pub fn is_time_beyond_day(&self) -> bool {
         !(0..=24).contains(&self.hour)
             || !(0..60).contains(&self.minute)

@@ -182,7 +182,6 @@ impl Picture {
 /// A number as a template's input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Number {
-    /// A whole number of a type.
     Whole(i64, SqlType),
     Decimal(i128, u8),
     /// NaN or an infinity.
@@ -341,7 +340,6 @@ fn decimal_scientific(units: i128, scale: u8, wanted: usize) -> String {
     with_exponent(&format!("{sign}{first}{point}{rest}"), exponent)
 }
 
-/// The digits of a number for the picture.
 fn digits(number: Number, picture: &mut Picture) -> Result<String, SqlError> {
     let shift = picture.is_shifted.then_some(picture.shift as u32);
     if let Some(shift) = shift {

@@ -23,7 +23,6 @@ struct Writer<'n> {
     /// The places written so far, and the number of all.
     place: usize,
     places: usize,
-    /// A digit was written.
     has_digit: bool,
     out: String,
     /// The end of the text, if a place had no digit any more.

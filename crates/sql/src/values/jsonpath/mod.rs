@@ -14,7 +14,6 @@ use crate::error::{SqlError, code};
 /// The most steps, operators and values of a path: they are walked by recursion.
 pub(crate) const NODES_MAX: usize = 256;
 
-/// A path.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct JsonPath {
     pub is_strict: bool,
@@ -46,7 +45,6 @@ impl Operator {
     }
 }
 
-/// A comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Compared {
     Equal,
@@ -146,7 +144,7 @@ pub(crate) enum Node {
     Filter(Chain),
     Method(Method),
     Arithmetic(Operator, Chain, Chain),
-    /// `+` and, if true, `-`
+    /// A prefix: `+`, and if true, `-`.
     Sign(bool, Chain),
     And(Chain, Chain),
     Or(Chain, Chain),

@@ -423,7 +423,6 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The levels of `**`.
     fn levels(&mut self) -> Result<Node, SqlError> {
         if !self.takes("{") {
             return Ok(Node::Any(0, LAST_LEVEL));

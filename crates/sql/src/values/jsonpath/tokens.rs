@@ -53,7 +53,6 @@ const KEYWORDS: [&str; 22] = [
 ];
 
 impl Token<'_> {
-    /// The keyword that it is.
     pub fn keyword(&self) -> Option<&'static str> {
         let Kind::Word(word) = &self.kind else {
             return None;

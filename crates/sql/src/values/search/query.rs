@@ -185,7 +185,6 @@ impl Query {
         is_in
     }
 
-    /// The text of it.
     pub fn text(&self) -> String {
         let mut out = String::new();
         let first = self.beginnings();

@@ -118,7 +118,6 @@ impl Vector {
         }
     }
 
-    /// The text of it.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (at, lexeme) in self.lexemes.iter().enumerate() {

@@ -15,7 +15,6 @@ const TABLES: usize = 3;
 pub struct Choices(Random);
 
 impl Choices {
-    /// The choices of a seed.
     pub fn new(seed: u64) -> Self {
         Choices(Random::new(seed))
     }

@@ -77,7 +77,6 @@ impl Window {
         }
     }
 
-    /// The number of operands.
     pub fn operands(&self) -> usize {
         1 + self.partition + self.order.len()
     }
@@ -196,7 +195,6 @@ impl Window {
         }
     }
 
-    /// The places of the rows of the frame.
     fn frame_of(&self, rows: &[Row], part: &[usize], at: usize, place: usize) -> Vec<usize> {
         let frame = self.frame.unwrap_or(Frame {
             is_rows: false,

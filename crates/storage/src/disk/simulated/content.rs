@@ -88,7 +88,7 @@ impl UnsyncedWrite {
     fn apply_sectors(&self, from_sector: usize, to_sector: usize, durable: &mut Vec<u8>) {
         let (from, to) = (from_sector * SECTOR_SIZE, to_sector * SECTOR_SIZE);
         if durable.len() < to {
-            durable.resize(to, 0);
+            set_length(durable, to);
         }
         let start = self.first_sector * SECTOR_SIZE;
         durable[from..to].copy_from_slice(&self.images[from - start..to - start]);
@@ -106,6 +106,19 @@ impl UnsyncedWrite {
                 }
             }
         }
+    }
+}
+
+/// Cuts bytes off, or adds zeroes. As `resize`, which without optimisation writes byte for byte: a sixth of the time of
+/// the tests of a database.
+fn set_length(bytes: &mut Vec<u8>, length: usize) {
+    let more = length.saturating_sub(bytes.len());
+    if more == 0 {
+        bytes.truncate(length);
+    } else if bytes.is_empty() {
+        *bytes = vec![0; length];
+    } else {
+        bytes.extend_from_slice(&vec![0; more]);
     }
 }
 
@@ -130,7 +143,7 @@ impl Content {
     /// The contents certain after a crash now.
     pub(super) fn surely_durable(&self) -> Vec<u8> {
         let mut bytes = self.durable.clone();
-        bytes.resize(self.durable_length, 0);
+        set_length(&mut bytes, self.durable_length);
         bytes
     }
 
@@ -149,7 +162,7 @@ impl Content {
     /// Lengthens the file with zeroes, which need no write to be zero.
     pub(super) fn extend(&mut self, length: usize) {
         if length > self.live.len() {
-            self.live.resize(length, 0);
+            set_length(&mut self.live, length);
             self.unsynced_length = Some(length);
         }
     }
@@ -192,7 +205,7 @@ impl Content {
         let to = end.next_multiple_of(SECTOR_SIZE);
         let mut images = Vec::with_capacity(to - from);
         images.extend_from_slice(&self.live[from..to.min(self.live.len())]);
-        images.resize(to - from, 0);
+        set_length(&mut images, to - from);
         Some(UnsyncedWrite {
             first_sector,
             images,
@@ -239,7 +252,7 @@ impl Content {
         };
         after.survive(random);
         // Bytes beyond the length are lost with it; a length without its bytes reads as zeroes.
-        after.durable.resize(after.durable_length, 0);
+        set_length(&mut after.durable, after.durable_length);
         after.live.clone_from(&after.durable);
         after
     }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub enum CloneUntil {
     /// To the end of the store's log.
     End,
-    /// With this entry.
+    /// To the entry of this number, inclusive.
     Entry(u64),
     /// With this commit group.
     Group(u64),

@@ -16,9 +16,9 @@ use sardonyx_base::events;
 pub struct Fork {
     /// Its name in the directory.
     pub file: String,
-    /// The number of its first group.
+    /// The group from which on the log was cut.
     pub first_group: u64,
-    /// Groups in it.
+    /// Counts the cut groups.
     pub groups: u64,
     /// Transactions in them.
     pub transactions: u64,

@@ -70,7 +70,7 @@ pub enum GuestError {
          follow anew to read the other one"
     )]
     Replaced {
-        /// The file.
+        /// The file by which the replacement was noticed.
         file: String,
         /// The identity that was found.
         found: u64,
@@ -83,7 +83,7 @@ pub enum GuestError {
          in its place, or a host cut its fork of the log; follow anew to read the present state"
     )]
     WentBack {
-        /// The file.
+        /// The file that shows an earlier end.
         file: String,
         /// The end that was found.
         found: u64,

@@ -81,7 +81,7 @@ pub enum AppendError {
     /// Bytes that are no group.
     #[error("{bytes} bytes were received where group {expected} should come, and are no group")]
     NoGroup {
-        /// The number of bytes.
+        /// The received length.
         bytes: usize,
         /// The number of the group that should come.
         expected: u64,

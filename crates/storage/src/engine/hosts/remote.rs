@@ -31,7 +31,7 @@ pub enum DurableAt {
 /// A log in a store.
 #[derive(Clone, Debug)]
 pub struct RemoteLog {
-    /// The store.
+    /// Keeps the entries of the log; other hosts read them there.
     pub store: Arc<dyn RemotePlace>,
     /// The place at which a transaction is durable when it is acknowledged.
     pub durable_at: DurableAt,

@@ -334,7 +334,7 @@ impl EntryLog {
         self.state.lock().poison.clone()
     }
 
-    /// The number of entries.
+    /// Counts the entries that are present.
     pub fn count(&self) -> usize {
         self.state.lock().index.len()
     }
