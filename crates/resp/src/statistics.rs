@@ -122,6 +122,9 @@ struct Count {
 /// A slow moment: when, in seconds since 1970, and how long, in milliseconds.
 pub(crate) type Sample = (i64, i64);
 
+/// The times of a command: its name, its calls, and the steps of its histogram.
+pub(crate) type Times = (String, u64, Vec<(u64, u64)>);
+
 #[derive(Default, Debug)]
 struct Event {
     samples: VecDeque<Sample>,
@@ -238,7 +241,7 @@ impl Statistics {
 
     /// The times of commands that a name means, and of their subcommands; of all without a name. Each with its number of
     /// calls, and for powers of two the number of calls that took at most so many microseconds, where that grows.
-    pub fn times(&self, name: Option<&[u8]>) -> Vec<(String, u64, Vec<(u64, u64)>)> {
+    pub fn times(&self, name: Option<&[u8]>) -> Vec<Times> {
         let all = self.locked();
         let is_meant = |key: &Key| {
             name.is_none_or(|name| {

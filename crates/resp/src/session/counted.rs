@@ -7,7 +7,7 @@ use crate::command::{self, subcommands};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::settings::Number;
-use crate::statistics::{End, Named, Sample};
+use crate::statistics::{End, Named, Sample, Times};
 use std::time::Instant;
 
 /// A command of a flight, as it is counted when it is answered.
@@ -147,7 +147,7 @@ fn sample((at, millis): Sample) -> Reply {
     Reply::Array(vec![Reply::Int(at), Reply::Int(millis)])
 }
 
-fn histogram((name, calls, steps): (String, u64, Vec<(u64, u64)>)) -> (Reply, Reply) {
+fn histogram((name, calls, steps): Times) -> (Reply, Reply) {
     let step = |(micros, calls): (u64, u64)| (Reply::Int(micros as i64), Reply::Int(calls as i64));
     let facts = vec![
         (Reply::Text("calls"), Reply::Int(calls as i64)),
