@@ -69,7 +69,8 @@ impl Arguments {
             let text = format!("{option} is for rows, and an RDB file has keys");
             return Err(UsageError::Arguments(text).into());
         }
-        Ok(self.node.refuse("an RDB file")?)
+        self.node.refuse("an RDB file")?;
+        Ok(())
     }
 
     /// Stores the items of the file.
