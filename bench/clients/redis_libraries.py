@@ -2,7 +2,8 @@
 
 They are Python's, Node's (with NODE_PATH), Go's (go-redis, fetched once), and Java's (with REDIS_JARS, the directory of Jedis,
 Lettuce and what those need). The keyspace is emptied. Says of each library whether it works here; those that are not installed
-are skipped. A control is the same with the address of a Redis. Ends with 0 if all of the others work.
+are skipped. A control is the same with the address of a Redis. Ends with 0 if all of the others work, and with 77 if all are
+skipped.
 """
 
 import os
@@ -293,17 +294,18 @@ NODE = (bullmq, bull, bee_queue, redlock_node, rate_limiter_flexible, connect_re
 OTHERS = (go_redis, jedis, lettuce)
 
 client().flushall()
-failed = 0
+failed = worked = 0
 for library in PYTHON + NODE + OTHERS:
     name = library.__name__
     if sys.argv[3:] and name not in sys.argv[3:]:
         continue
     try:
         library()
+        worked += 1
         print(f"{name}: works", flush=True)
     except ImportError as error:
         print(f"{name}: skipped, {error}", flush=True)
     except Exception as error:  # noqa: BLE001
         failed += 1
         print(f"{name}: {type(error).__name__}: {error}", flush=True)
-sys.exit(min(failed, 1))
+sys.exit(1 if failed else 0 if worked else 77)

@@ -21,6 +21,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SECONDS = 300
+# What a program ends with if its library is not installed.
+SKIPPED = 77
 
 
 def sardonyx():
@@ -147,6 +149,10 @@ def redis_node(server):
     return ["node", HERE / "ioredis_client.js", *server.address("redis")]
 
 
+def redis_library(name):
+    return lambda server: [sys.executable, HERE / "redis_libraries.py", *server.address("redis"), name]
+
+
 def jdbc(server):
     host, port = server.address("postgres")
     url = f"jdbc:postgresql://{host}:{port}/bank?user=tester"
@@ -221,6 +227,13 @@ CLIENTS = {
     "ioredis": (lambda: node_module("ioredis"), redis_node),
 }
 
+# Those of redis_libraries.py, by its names.
+LIBRARIES = """
+limits redlock pottery redis_locks rq rq_failures streams arq huey dramatiq celery django
+bullmq bull bee_queue redlock_node rate_limiter_flexible connect_redis go_redis jedis lettuce
+""".split()
+CLIENTS |= {name: (lambda: python_module("redis"), redis_library(name)) for name in LIBRARIES}
+
 
 # These drop all tables first. Those of Redis' keys are refused, so they have a server without Redis.
 DROP_ALL = ("typeorm", "flyway", "prisma")
@@ -243,7 +256,7 @@ def main():
             installed, command = CLIENTS[name]
             absent = installed()
             if absent:
-                print(f"{name:<12}left out  {absent}", flush=True)
+                print(f"{name:<21}left out  {absent}", flush=True)
                 (failed if name in required else left_out).append(name)
                 continue
             at = server
@@ -259,11 +272,15 @@ def main():
                 )
                 said, good = ran.stdout + ran.stderr, ran.returncode == 0
             except subprocess.TimeoutExpired as error:
-                said, good = f"did not end within {SECONDS} s\n{error.stdout}", False
+                ran, said, good = None, f"did not end within {SECONDS} s\n{error.stdout}", False
             if at is not server:
                 at.end()
             last = (said.strip().splitlines() or [""])[-1]
-            print(f"{name:<12}{'ok' if good else 'FAILED':<10}{last}", flush=True)
+            if ran and ran.returncode == SKIPPED:
+                print(f"{name:<21}left out  {last}", flush=True)
+                (failed if name in required else left_out).append(name)
+                continue
+            print(f"{name:<21}{'ok' if good else 'FAILED':<10}{last}", flush=True)
             if not good:
                 print("".join(f"    {line}\n" for line in said.strip().splitlines()[-30:]), end="")
                 failed.append(name)

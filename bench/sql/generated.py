@@ -155,9 +155,7 @@ def difference(ours, theirs, is_ordered, is_exact):
         if not is_exact and all(is_of_class(code, "", "21", "22", "23") for code in (ours.code, theirs.code)):
             return "order of errors", f"{ours.code or 'no error'} / {theirs.code or 'no error'}, in a query"
         return "code", f"{ours.code or 'no error'} / {theirs.code or 'no error'}: {ours.message or theirs.message}"
-    # pg_typeof gives a text here (docs/sql.md).
-    named = [(name, "text" if kind == "regtype" else kind) for name, kind in theirs.columns]
-    if ours.columns != named:
+    if ours.columns != theirs.columns:
         return "columns", f"{ours.columns} / {theirs.columns}"
     if ours.tag != theirs.tag:
         return "tag", f"{ours.tag} / {theirs.tag}"

@@ -34,6 +34,7 @@ pub(crate) const ALL: &[Target] = &[
     streams::TERMINAL,
     redis::COMMANDS,
     payloads::PAYLOADS,
+    payloads::FILE,
     postgres::MESSAGES,
     postgres::STATEMENTS,
     postgres::COPY,

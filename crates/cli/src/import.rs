@@ -1,5 +1,6 @@
-//! `import`: the rows of a file into a table.
+//! `import`: the rows of a file into a table, or the keys of a Redis' file.
 
+mod keys;
 mod references;
 mod whole;
 
@@ -12,7 +13,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use sardonyx::schema::{Schema, Type, Value};
 use sardonyx_command::directories::Directories;
-use sardonyx_command::exit::Exit;
+use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
 use sardonyx_interchange::{
     BadRow, Batch, Columns, Format, Place, ReadAhead, Reader, Source, infer,
@@ -20,9 +21,10 @@ use sardonyx_interchange::{
 use sardonyx_results::units;
 use sardonyx_sql::{Database, IncomingRow, IncomingTable, SqlError};
 use serde_json::json;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The rows that are read at once for a single transaction.
@@ -31,7 +33,7 @@ const ROWS_READ: usize = 1000;
 /// The most bad lines that are reported one by one.
 const TOLD_MAX: u64 = 20;
 
-/// Insert the rows of a file into a table.
+/// Insert the rows of a file into a table, or the keys of a Redis.
 ///
 /// The file is CSV, TSV, JSON lines, Parquet or Arrow IPC. The columns' names are in the header of CSV, in each object
 /// of JSON, and in the schema of Parquet and Arrow. Rows are stored as by COPY and INSERT: values are read as the
@@ -57,25 +59,33 @@ const TOLD_MAX: u64 = 20;
 /// double precision; dates, timestamps with or without a zone and UUIDs have their types. Everything else is text, such
 /// as numbers with leading zeros (01234), with a plus sign (+49...) or of more than 38 digits.
 ///
-/// Exit code 1: rows were left out.
+/// An RDB file, as Redis saves it (dump.rdb), is imported without a table's name: its keys, with their databases, times
+/// and streams, and its libraries of functions. The file is read whole before any key is stored, so that a damaged one
+/// stores none; not if it is standard input. Expired keys are left out. A key that exists, or is too large for a row, is
+/// a bad one for --on-error. --create creates the database if there is none. Keys are stored in several transactions.
+///
+/// Exit code 1: rows or keys were left out.
 ///
 /// Examples:
 ///   sardonyx import bank.sdx accounts accounts.csv --create --key id
 ///   sardonyx import bank.sdx accounts excel.csv --delimiter ';'
 ///   sardonyx import bank.sdx accounts more.jsonl --on-error skip
 ///   zcat accounts.csv.gz | sardonyx import bank.sdx accounts - --format csv
+///   sardonyx import cache.sdx dump.rdb --create
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(flatten)]
     target: Target,
-    /// The table
-    table: String,
+    /// The table; left out for an RDB file
+    #[arg(value_name = "TABLE")]
+    first: OsString,
     /// The file; - is standard input
-    file: PathBuf,
-    /// csv, tsv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: by the file's name]
-    #[arg(long, value_parser = parse_format)]
-    format: Option<Format>,
+    #[arg(value_name = "FILE")]
+    second: Option<PathBuf>,
+    /// csv, tsv, jsonl, parquet, arrow (an IPC file), arrows (an IPC stream) or rdb [default: by the file's name]
+    #[arg(long, value_parser = parse_any_format)]
+    format: Option<AnyFormat>,
     /// The separator of CSV fields: a character, or tab [default: a comma]
     #[arg(long, value_parser = parse_delimiter, value_name = "CHARACTER")]
     delimiter: Option<u8>,
@@ -88,9 +98,9 @@ pub struct Arguments {
     /// The effect of a bad line
     #[arg(long, value_enum, default_value_t = OnError::Stop, value_name = "WHAT")]
     on_error: OnError,
-    /// Rows per transaction, up to 100000, or all
-    #[arg(long, default_value = "1000", value_name = "N", value_parser = parse_batch)]
-    batch: Rows,
+    /// Rows per transaction, up to 100000, or all [default: 1000]
+    #[arg(long, value_name = "N", value_parser = parse_batch)]
+    batch: Option<Rows>,
     /// The directories of its moved parts
     #[command(flatten)]
     moved: Directories,
@@ -108,6 +118,15 @@ enum OnError {
     Skip,
 }
 
+/// The format of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum AnyFormat {
+    /// One of rows.
+    OfRows(Format),
+    /// A file of Redis.
+    Rdb,
+}
+
 /// The rows of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Rows {
@@ -120,17 +139,59 @@ enum Rows {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let format = format_of(self.format, &self.file)?;
+        let file = self.file();
+        let is_rdb = match self.format {
+            Some(format) => format == AnyFormat::Rdb,
+            None => file.extension().is_some_and(|ending| ending == "rdb"),
+        };
+        match (is_rdb, &self.second) {
+            (true, None) => self.keys(output),
+            (true, Some(_)) => Err(UsageError::Arguments(format!(
+                "{} is an RDB file, which has keys and no rows: leave the table out",
+                file.display()
+            ))
+            .into()),
+            (false, Some(_)) => self.rows(output),
+            (false, None) => Err(UsageError::Arguments(format!(
+                "a table and a file are expected, or an RDB file; {} is given",
+                file.display()
+            ))
+            .into()),
+        }
+    }
+
+    /// The file.
+    fn file(&self) -> &Path {
+        match &self.second {
+            Some(file) => file,
+            None => Path::new(&self.first),
+        }
+    }
+
+    /// The table's name.
+    fn table(&self) -> anyhow::Result<&str> {
+        let name = self.first.to_str();
+        name.ok_or_else(|| UsageError::Arguments("the table's name is not UTF-8".into()).into())
+    }
+
+    fn rows(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let (table, given) = (self.table()?, self.file());
+        let of_rows = self.format.and_then(|format| match format {
+            AnyFormat::OfRows(format) => Some(format),
+            AnyFormat::Rdb => None,
+        });
+        let format = format_of(of_rows, given)?;
         anyhow::ensure!(
             self.delimiter.is_none() || matches!(format, Format::Csv | Format::Tsv),
             "--delimiter is for CSV, and {} is {format}",
-            self.file.display()
+            given.display()
         );
+        let batch = self.batch.unwrap_or(Rows::Some(ROWS_READ as u32));
         anyhow::ensure!(
-            self.batch != Rows::All || self.on_error == OnError::Stop,
+            batch != Rows::All || self.on_error == OnError::Stop,
             "--batch all inserts the whole file or nothing, and --on-error skip leaves rows out: use one of them"
         );
-        let file = || self.file.display().to_string();
+        let file = || given.display().to_string();
         let (mut source, length) = self.source().with_context(file)?;
         let created = match self.create {
             true => Some(infer(format, &mut source, &self.key, self.delimiter).with_context(file)?),
@@ -151,13 +212,13 @@ impl Arguments {
         if let Some(created) = created {
             database.put_rows(|tx| {
                 let (schema, without_zone) = (created.schema, &created.without_zone);
-                database.create_incoming_table(tx, &self.table, schema, without_zone)
+                database.create_incoming_table(tx, table, schema, without_zone)
             })?;
         }
-        let table = Arc::new(database.incoming_table(&self.table)?);
+        let table = Arc::new(database.incoming_table(table)?);
         let columns = self.columns(&table);
         let reader = Reader::new(format, source, columns, self.delimiter).with_context(file)?;
-        let rows = match self.batch {
+        let rows = match batch {
             Rows::Some(rows) => rows as usize,
             Rows::All => ROWS_READ,
         };
@@ -172,7 +233,7 @@ impl Arguments {
             rows: 0,
             bad: 0,
         };
-        match self.batch {
+        match batch {
             Rows::All => import.whole(&mut ahead, |position| bar.set_position(position))?,
             Rows::Some(_) => {
                 while let Some(batch) = ahead.next_batch().with_context(file)? {
@@ -219,15 +280,25 @@ impl Arguments {
 
     /// The file, and its size in bytes; 0 if it is not known.
     fn source(&self) -> io::Result<(Source, u64)> {
-        if is_standard(&self.file) {
+        if is_standard(self.file()) {
             return Ok((Source::Stream(Box::new(io::stdin())), 0));
         }
-        let file = File::open(&self.file)?;
+        let file = File::open(self.file())?;
         let metadata = file.metadata()?;
         Ok(match metadata.is_file() {
             true => (Source::File(file), metadata.len()),
             false => (Source::Stream(Box::new(file)), 0),
         })
+    }
+}
+
+/// Reads the name of a format.
+fn parse_any_format(name: &str) -> Result<AnyFormat, String> {
+    match name {
+        "rdb" => Ok(AnyFormat::Rdb),
+        _ => parse_format(name)
+            .map(AnyFormat::OfRows)
+            .map_err(|reason| format!("{reason}, or rdb")),
     }
 }
 
@@ -320,13 +391,13 @@ impl Import<'_> {
             Err(Refused::Row(bad)) => return self.bad(&bad),
             Err(Refused::Batch(error)) if is_of_row(&error) => anyhow::bail!(
                 "{}: {}; the rows of its batch were not inserted, {} before it were (--on-error skip leaves bad rows out{})",
-                self.arguments.file.display(),
+                self.arguments.file().display(),
                 reason(&error),
                 units::count(self.rows),
                 references::hint(&error)
             ),
             Err(Refused::Batch(error)) => {
-                return Err(error).with_context(|| self.arguments.file.display().to_string());
+                return Err(error).with_context(|| self.arguments.file().display().to_string());
             }
             Ok(count) => count,
         };
@@ -386,7 +457,7 @@ impl Import<'_> {
 
     /// Reports a bad line, or ends the import by it.
     fn bad(&mut self, bad: &BadRow) -> anyhow::Result<()> {
-        let file = self.arguments.file.display();
+        let file = self.arguments.file().display();
         if self.arguments.on_error == OnError::Stop {
             anyhow::bail!(
                 "{file}, {bad}; the rows of its batch were not inserted, {} before it were (--on-error skip leaves bad \

@@ -94,6 +94,11 @@ impl Opened {
         &self.database
     }
 
+    /// The tables in main memory, if they are this process' own.
+    pub fn tables(&self) -> Option<&Arc<Tables>> {
+        self.tables.as_ref()
+    }
+
     /// The term of this process, if it is a verb's and the log is in a store.
     pub fn term(&self) -> Option<&Arc<Term>> {
         self.term.as_ref()

@@ -8,6 +8,7 @@
 use crate::failure::Failure;
 use crate::pattern::matches;
 use crate::reply::Reply;
+use crate::tracking::all_changed;
 use sardonyx::Tables;
 use sardonyx_base::channels::{Channels, Hub, Message, Posted, Posting, WAITING_BYTES_MAX};
 use std::sync::{Arc, Weak};
@@ -216,6 +217,8 @@ pub(crate) fn told(message: &Message) -> Option<Reply> {
 pub(crate) struct Messages {
     messages: Vec<Arc<Message>>,
     bytes: usize,
+    /// One of them invalidates all keys, as the others had no room.
+    is_all_invalid: bool,
 }
 
 impl Messages {
@@ -256,6 +259,28 @@ impl Messages {
         }
     }
 
+    /// Adds messages to sessions that track keys. Without room for them, one to all of these sessions replaces them: none
+    /// of them is lost.
+    pub fn add_invalid(&mut self, messages: Vec<Arc<Message>>) {
+        for message in messages {
+            let is_same = |last: &Arc<Message>| {
+                last.channel == message.channel && last.payload == message.payload
+            };
+            // A command may have several events of a key.
+            if self.is_all_invalid || self.messages.last().is_some_and(is_same) {
+                continue;
+            }
+            let bytes = self.bytes.saturating_add(message.bytes() + EACH_BYTES);
+            if bytes > SENT_BYTES_MAX {
+                self.is_all_invalid = true;
+                self.messages.push(all_changed());
+                continue;
+            }
+            self.bytes = bytes;
+            self.messages.push(message);
+        }
+    }
+
     /// Adds that a session was served while it waited at the place of this number.
     pub fn add_served(&mut self, session: u64, place: u64) {
         self.messages.push(served(session, place));
@@ -263,13 +288,14 @@ impl Messages {
 
     /// A mark behind those that there are.
     pub fn mark(&self) -> MessagesMark {
-        MessagesMark(self.messages.len(), self.bytes)
+        MessagesMark(self.messages.len(), self.bytes, self.is_all_invalid)
     }
 
     /// Drops those that were added since.
-    pub fn return_to(&mut self, MessagesMark(count, bytes): MessagesMark) {
+    pub fn return_to(&mut self, MessagesMark(count, bytes, is_all_invalid): MessagesMark) {
         self.messages.truncate(count);
         self.bytes = bytes;
+        self.is_all_invalid = is_all_invalid;
     }
 
     /// True if there are no messages.
@@ -285,7 +311,7 @@ impl Messages {
 
 /// A mark in the messages of a transaction.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MessagesMark(usize, usize);
+pub(crate) struct MessagesMark(usize, usize, bool);
 
 /// Messages of a transaction that has committed, and may not be durable yet.
 #[derive(Debug)]

@@ -7,6 +7,7 @@
 
 use crate::command::{self, Command};
 use crate::request::Caller;
+use sardonyx_base::channels::{MESSAGE_BYTES, WAITING_BYTES_MAX};
 use sardonyx_base::user_code::wake;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,6 +22,7 @@ pub(crate) struct Clients {
     is_paused: AtomicBool,
     pause: Mutex<Option<Pause>>,
     monitors: AtomicUsize,
+    trackers: AtomicUsize,
 }
 
 /// Until when clients wait with their commands.
@@ -57,6 +59,8 @@ pub(crate) struct Activity {
     pub watched: usize,
     pub waits: bool,
     pub monitors: bool,
+    /// The client to which changes of tracked keys are redirected: 0 is none, and -1 that none are tracked.
+    pub redirect: i64,
 }
 
 pub(crate) struct Client {
@@ -67,8 +71,14 @@ pub(crate) struct Client {
     known: Mutex<(Identity, Activity)>,
     is_ended: AtomicBool,
     waker: Mutex<Option<Waker>>,
+    /// Changed keys that other sessions tell this client of, and their bytes.
+    redirected: Mutex<(Vec<Redirected>, usize)>,
+    has_redirected: AtomicBool,
     clients: Arc<Clients>,
 }
+
+/// Keys that have changed; any may have without a list.
+pub(crate) type Redirected = Option<Vec<Vec<u8>>>;
 
 impl Clients {
     /// One more.
@@ -95,6 +105,7 @@ impl Clients {
             watched: 0,
             waits: false,
             monitors: false,
+            redirect: -1,
         };
         let client = Arc::new(Client {
             id,
@@ -103,6 +114,8 @@ impl Clients {
             known: Mutex::new((identity, activity)),
             is_ended: AtomicBool::new(false),
             waker: Mutex::default(),
+            redirected: Mutex::default(),
+            has_redirected: AtomicBool::new(false),
             clients: self.clone(),
         });
         self.locked().insert(id, Arc::downgrade(&client));
@@ -112,6 +125,33 @@ impl Clients {
     /// The connected clients, in the order in which they connected.
     pub fn all(&self) -> Vec<Arc<Client>> {
         self.locked().values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// True if there is a client of this number.
+    pub fn is_there(&self, id: u64) -> bool {
+        self.find(id).is_some()
+    }
+
+    fn find(&self, id: u64) -> Option<Arc<Client>> {
+        let found = self.locked().get(&id).and_then(Weak::upgrade);
+        found.filter(|client| !client.is_ended())
+    }
+
+    /// Tells a client that keys have changed. Returns false if it is not there.
+    pub fn tell(&self, id: u64, keys: Redirected) -> bool {
+        let client = self.find(id);
+        client.map(|client| client.redirect(keys)).is_some()
+    }
+
+    /// True if a client tracks keys.
+    #[inline]
+    pub fn are_tracking(&self) -> bool {
+        self.trackers.load(Ordering::Relaxed) > 0
+    }
+
+    /// The number of clients that track keys.
+    pub fn tracking(&self) -> usize {
+        self.trackers.load(Ordering::Relaxed)
     }
 
     /// Has them wait with their commands. Of two pauses the longer and the stricter counts.
@@ -168,6 +208,42 @@ impl Client {
         self.known().1 = activity;
     }
 
+    /// Another session tells the client of keys. A client that does not read is ended.
+    fn redirect(&self, keys: Redirected) {
+        let bytes = |keys: &Redirected| {
+            let keys = keys.iter().flatten();
+            keys.map(|key| key.len() + MESSAGE_BYTES).sum::<usize>() + MESSAGE_BYTES
+        };
+        {
+            let mut own = self.redirected();
+            own.1 += bytes(&keys);
+            match own.1 > WAITING_BYTES_MAX {
+                true => self.is_ended.store(true, Ordering::Release),
+                false => own.0.push(keys),
+            }
+        }
+        self.has_redirected.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// True if another session has told the client of keys.
+    #[inline]
+    pub fn has_redirected(&self) -> bool {
+        self.has_redirected.load(Ordering::Acquire)
+    }
+
+    /// Takes the keys of which others have told the client.
+    pub fn take_redirected(&self) -> Vec<Redirected> {
+        self.has_redirected.store(false, Ordering::Release);
+        std::mem::take(&mut *self.redirected()).0
+    }
+
+    fn redirected(&self) -> MutexGuard<'_, (Vec<Redirected>, usize)> {
+        self.redirected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// It begins, or ends, to wait for elements.
     pub fn waits(&self, waits: bool) {
         self.known().1.waits = waits;
@@ -201,7 +277,7 @@ impl Client {
         format!(
             "id={} addr={} laddr=?:0 fd=0 name={} age={} idle={} flags={} db={} sub={channels} psub={patterns} \
              ssub={shards} multi={queued} watch={} qbuf=0 qbuf-free=0 argv-mem=0 multi-mem={queued_bytes} rbs=0 rbp=0 \
-             obl=0 oll=0 omem=0 tot-mem=0 events=r cmd={} user={} redir=-1 resp={} lib-name={} lib-ver={}\n",
+             obl=0 oll=0 omem=0 tot-mem=0 events=r cmd={} user={} redir={} resp={} lib-name={} lib-ver={}\n",
             self.id,
             self.address_text(),
             text(&identity.name),
@@ -212,6 +288,7 @@ impl Client {
             activity.watched,
             activity.command_name(),
             identity.caller.user,
+            activity.redirect,
             activity.version,
             text(&identity.library.0),
             text(&identity.library.1),
@@ -286,6 +363,7 @@ impl Activity {
             (self.monitors, 'O'),
             (self.listens.iter().any(|count| *count > 0), 'P'),
             (self.queued.is_some(), 'x'),
+            (self.redirect >= 0, 't'),
         ];
         let flags: String = flags
             .iter()
@@ -303,6 +381,28 @@ impl Activity {
             Some(subcommand) => format!("{}|{subcommand}", self.command.name),
             None => self.command.name.to_string(),
         }
+    }
+}
+
+/// A client's tracking of keys, until it is dropped.
+pub(crate) struct Tracker(Arc<Clients>);
+
+impl Tracker {
+    pub fn of(clients: &Arc<Clients>) -> Tracker {
+        clients.trackers.fetch_add(1, Ordering::Relaxed);
+        Tracker(clients.clone())
+    }
+}
+
+impl Drop for Tracker {
+    fn drop(&mut self) {
+        self.0.trackers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl std::fmt::Debug for Tracker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tracker")
     }
 }
 

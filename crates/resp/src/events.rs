@@ -102,6 +102,9 @@ impl<S: State> Data<'_, S> {
         if wanted.has(class) {
             self.tell_event(wanted, event, key);
         }
+        if self.shared.clients.are_tracking() && class != MISSED {
+            self.invalidate(key);
+        }
         Ok(())
     }
 

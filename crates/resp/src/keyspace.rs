@@ -13,6 +13,8 @@ use crate::reply::Reply;
 use crate::request::{Answer, Commands, Outcomes, Request};
 use crate::settings::Settings;
 use crate::slow::SlowLog;
+use crate::statistics::Statistics;
+use crate::tracking::MARKS;
 use sardonyx::low_level::{Begun, Reached, Turn};
 use sardonyx::procedures::{BatchTicket, Registered};
 use sardonyx::rows::ReadRows;
@@ -81,6 +83,8 @@ pub(crate) struct Shared {
     pub clients: Arc<Clients>,
     /// Commands that took long.
     pub slow: SlowLog,
+    /// Counts of commands, and times of flights.
+    pub statistics: Statistics,
     pub settings: Settings,
     /// The clients that wait for elements.
     pub blocked: Arc<Blocked>,
@@ -108,6 +112,7 @@ impl Shared {
             places: Places::new(),
             clients: Arc::default(),
             slow: SlowLog::default(),
+            statistics: Statistics::default(),
             settings: Settings::default(),
             blocked: Arc::new(Blocked::new(posting.clone())),
             posting,
@@ -322,6 +327,18 @@ impl Keyspace {
         self.shared.posting.hub().enter(0)
     }
 
+    /// The numbers of keys, and of prefixes, that clients track; and the same with each counted for each client.
+    pub(crate) fn tracked(&self) -> [(usize, usize); 2] {
+        MARKS.map(|mark| {
+            self.shared.posting.hub().look(|channels| {
+                let listeners = channels
+                    .beginning_with(mark)
+                    .map(|(_, listeners)| listeners);
+                listeners.fold((0, 0), |(count, all), more| (count + 1, all + more))
+            })
+        })
+    }
+
     /// The state that the commands of all sessions share.
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
@@ -368,7 +385,7 @@ impl Own {
         let shared = &self.shared;
         if requests
             .iter()
-            .all(|request| request.what.only_reads(shared))
+            .all(|request| !request.in_turn && request.what.only_reads(shared))
         {
             return self.read(requests);
         }

@@ -31,7 +31,8 @@
 //! and the differences from Redis.
 //!
 //! Modules: `command::line` takes commands from bytes; [`Reply`] writes answers; `session` plans a flight; `request`
-//! runs it in the database. `command` has the commands, `data` their rows, `channels` the messages.
+//! runs it in the database. `command` has the commands, `data` their rows, `channels` the messages. [`import`] stores the
+//! keys of a Redis' file.
 
 #![forbid(unsafe_code)]
 
@@ -48,6 +49,7 @@ mod followed;
 mod functions;
 mod geohash;
 mod hyperloglog;
+pub mod import;
 mod keyspace;
 mod number;
 mod pattern;
@@ -61,6 +63,8 @@ mod scripts;
 mod session;
 mod settings;
 mod slow;
+mod statistics;
+mod tracking;
 
 pub use command::line::{Line, PART_BYTES_MAX, PARTS_MAX, ProtocolError};
 pub use data::{KEY_BYTES_MAX, databases::KEY_TABLES};

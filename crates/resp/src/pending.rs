@@ -26,6 +26,8 @@ pub(crate) struct Pending {
     /// Commands that took long, with how many microseconds.
     slow: Mutex<Vec<(Line, i64)>>,
     has_slow: AtomicBool,
+    /// A script of the flight has run a command that reads.
+    script_has_read: AtomicBool,
 }
 
 impl Pending {
@@ -37,6 +39,7 @@ impl Pending {
             budget,
             slow: Mutex::default(),
             has_slow: AtomicBool::new(false),
+            script_has_read: AtomicBool::new(false),
         }
     }
 
@@ -117,6 +120,16 @@ impl Pending {
         self.has_slow.store(false, Ordering::Relaxed);
         let mut own = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
         Some(std::mem::take(&mut *own))
+    }
+
+    /// A script has run a command that reads.
+    pub fn note_script_read(&self) {
+        self.script_has_read.store(true, Ordering::Relaxed);
+    }
+
+    /// True if one has since the last call.
+    pub fn take_script_read(&self) -> bool {
+        self.script_has_read.swap(false, Ordering::Relaxed)
     }
 
     /// All answers were sent.

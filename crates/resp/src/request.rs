@@ -88,6 +88,10 @@ pub(crate) struct Request {
     /// The client's place in queues, if the command finds nothing. The session owns the place: a request may outlive
     /// its answer.
     pub place: Option<Weak<Place>>,
+    /// The session's number.
+    pub client: u64,
+    /// It reads in its turn, although it might read beside a long transaction: the client tracks what it reads.
+    pub in_turn: bool,
 }
 
 /// The database of a session.
@@ -245,6 +249,7 @@ impl Commands {
         let database = request.database.get();
         let mut data = Data::new(state, &self.shared, at, &room, database);
         data.beside = beside;
+        data.client = request.client;
         if let (What::One(call), Some(hashes)) = (&request.what, request.hashes.get()) {
             data.hashed = Some((&call.line, hashes));
         }
@@ -257,6 +262,9 @@ impl Commands {
             && !listed.slow.is_empty()
         {
             request.pending.keep_slow(std::mem::take(&mut listed.slow));
+        }
+        if data.script_has_read {
+            request.pending.note_script_read();
         }
         let reply = ran?;
         let (mut listed, behind) = (data.effects.there(), data.database);

@@ -18,9 +18,13 @@ pub(crate) enum Number {
     StreamEntries,
     /// The memory of the process, in bytes; 0 is no bound.
     Memory,
+    /// A flight that takes so many milliseconds is an event; 0 is no bound.
+    SlowFlight,
+    /// The most keys that a client tracks; 0 is no bound.
+    TrackedKeys,
 }
 
-const NUMBERS: usize = 8;
+const NUMBERS: usize = 10;
 
 /// Their names, with their defaults, in the order of [`Number`]. A second name is of earlier versions of Redis.
 const NAMES: [(&[&str], i64); NUMBERS] = [
@@ -38,6 +42,8 @@ const NAMES: [(&[&str], i64); NUMBERS] = [
     (&["hll-sparse-max-bytes"], 3000),
     (&["stream-node-max-entries"], 100),
     (&["maxmemory"], 0),
+    (&["latency-monitor-threshold"], 0),
+    (&["tracking-table-max-keys"], 1_000_000),
 ];
 
 /// The settings with fixed values.

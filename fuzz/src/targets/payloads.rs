@@ -1,5 +1,6 @@
-//! Payloads in Redis' own format.
+//! Payloads and files in Redis' own format.
 
+use sardonyx_resp::rdb::file::RdbFile;
 use sardonyx_resp::rdb::{self, GroupValue, PendingValue, StreamValue, Value};
 
 use crate::Target;
@@ -21,6 +22,49 @@ pub(super) const PAYLOADS: Target = Target {
     },
     runs: 20_000,
 };
+
+pub(super) const FILE: Target = Target {
+    name: "redis-file",
+    what: "files that a Redis saves, as they are imported, also under a right checksum",
+    seeds: files,
+    run: |input| {
+        let body = input.len().saturating_sub(size_of::<u64>());
+        let mut sealed = input[..body].to_vec();
+        sealed.extend(rdb::checksum(0, &sealed).to_le_bytes());
+        for bytes in [input, &sealed] {
+            let Ok(mut file) = RdbFile::new(bytes) else {
+                continue;
+            };
+            while let Ok(Some(_)) = file.next_item() {}
+            assert!(file.position() <= bytes.len() as u64);
+        }
+    },
+    runs: 20_000,
+};
+
+/// A file of each payload's value, and one of them all.
+fn files() -> Vec<Vec<u8>> {
+    // A payload ends with a version and a checksum.
+    const FOOTER_BYTES: usize = 10;
+    let key = |payload: Vec<u8>| {
+        let (kind, rest) = payload.split_first().expect("a payload");
+        let body = &rest[..rest.len() - FOOTER_BYTES];
+        [&[*kind, 1, b'k'][..], body].concat()
+    };
+    let keys: Vec<_> = payloads().into_iter().map(key).collect();
+    let marks =
+        b"\xfa\x01a\x01b\xfe\x03\xfb\x02\x01\xfc\x01\x02\x03\x04\x05\0\0\0\xf8\x05".to_vec();
+    let library = b"\xf5\x05#!lua".to_vec();
+    let of = |keys: &[Vec<u8>]| {
+        let (head, marks, library) = (b"REDIS0010".to_vec(), marks.clone(), library.clone());
+        let mut file = [head, library, marks, keys.concat(), vec![255]].concat();
+        file.extend(rdb::checksum(0, &file).to_le_bytes());
+        file
+    };
+    let mut files: Vec<_> = keys.chunks(1).map(of).collect();
+    files.push(of(&keys));
+    files
+}
 
 fn payloads() -> Vec<Vec<u8>> {
     let text = |text: &str| text.as_bytes().to_vec();

@@ -106,7 +106,7 @@ impl Import<'_> {
             done.committed(database);
             Ok(count)
         });
-        let file = self.arguments.file.display();
+        let file = self.arguments.file().display();
         match ended {
             Ok(count) => {
                 self.rows += count;

@@ -12,6 +12,7 @@ mod disks;
 mod following;
 mod hosting;
 mod import;
+mod import_keys;
 #[path = "../../../sardonyx/tests/all/kept.rs"]
 mod kept;
 mod kept_databases;

@@ -107,7 +107,11 @@ fn load(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 /// Adds the library of this code, in the place of one of its name if it may. Returns its name.
-fn add(data: &mut Live<'_, '_>, code: &[u8], replaces: bool) -> Result<Vec<u8>, Failure> {
+pub(crate) fn add(
+    data: &mut Live<'_, '_>,
+    code: &[u8],
+    replaces: bool,
+) -> Result<Vec<u8>, Failure> {
     let (library, functions) = registered(data, code)?;
     let name = String::from_utf8_lossy(&library.name).into_owned();
     let is_there = data.library(&library.name)?.is_some();

@@ -13,7 +13,7 @@ mod functions;
 mod hashes;
 mod hyperloglogs;
 mod keys;
-mod libraries;
+pub(crate) mod libraries;
 pub(crate) mod line;
 mod lists;
 mod messages;

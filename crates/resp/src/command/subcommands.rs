@@ -97,6 +97,19 @@ const ALL: &[(&str, &[Subcommand])] = &[
         ],
     ),
     (
+        "latency",
+        &[
+            of("doctor", 2, ""),
+            // Refused: its picture is none of the samples.
+            of("graph", 3, "<event>"),
+            of("histogram", -2, "[<command> ...]"),
+            of("history", 3, "<event>"),
+            of("latest", 2, ""),
+            of("reset", -2, "[<event> ...]"),
+            HELP,
+        ],
+    ),
+    (
         "memory",
         &[
             of("doctor", 2, ""),

@@ -196,6 +196,7 @@ impl Live<'_, '_> {
             return Ok(());
         };
         self.note_all_filled(self.database);
+        self.invalidate_all();
         let mut others = self.shared.databases.all(self.state);
         others.retain(|(database, _)| *database != self.database);
         let mut are_empty = true;
@@ -247,6 +248,7 @@ impl Live<'_, '_> {
 
     /// Deletes all keys of all databases.
     pub fn clear_all(&mut self) -> Result<(), Failure> {
+        self.invalidate_all();
         for (database, pair) in self.shared.databases.all(self.state) {
             self.note_all_filled(database);
             self.truncate(pair)?;
@@ -276,6 +278,7 @@ impl Live<'_, '_> {
             self.state.rename_table(EXCHANGED, other)?;
         }
         self.select(self.database);
+        self.invalidate_all();
         self.note_all_filled(one);
         self.note_all_filled(other);
         Ok(())

@@ -36,6 +36,7 @@ pub(crate) use room::Spent;
 pub(crate) use state::{Live, State};
 pub(crate) use streams::{EntryId, Fields, Group, Pending, Stream};
 pub(crate) use tables::Numbers;
+pub(crate) use values::check_storable;
 pub(crate) use watching::Seen;
 
 use crate::channels::Messages;
@@ -122,6 +123,10 @@ pub(crate) struct Data<'t, S> {
     pub caller: Option<&'t Caller>,
     /// The command that runs reads keys.
     pub only_reads: bool,
+    /// The session whose commands run.
+    pub client: u64,
+    /// A script has run a command that reads.
+    pub script_has_read: bool,
     /// The committed state that is read beside a long transaction.
     pub beside: Option<&'t Committed>,
     /// Messages to post once the transaction commits.
@@ -151,6 +156,8 @@ impl<'t, S: State> Data<'t, S> {
             room,
             caller: None,
             only_reads: false,
+            client: 0,
+            script_has_read: false,
             beside: None,
             messages: Messages::default(),
             effects: Effects::default(),

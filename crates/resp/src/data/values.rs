@@ -2,9 +2,44 @@
 //!
 //! Invariants: a value that was read and is put again is the same; reading takes room for all that is gathered.
 
-use super::{Data, Elements, Entry, EntryId, Fields, Kind, Live, Pending, State};
+use super::{
+    Data, Elements, Entry, EntryId, Fields, Kind, Live, Pending, State, Stream, check_key,
+};
 use crate::failure::Failure;
 use crate::rdb::{GroupValue, Id, PendingValue, StreamValue, Value};
+use sardonyx::schema::VALUE_BYTES_MAX;
+
+/// The refusal of an entry that is longer than a row's value.
+const TOO_LARGE: Failure = Failure::Told("ERR Elements are too large to be stored");
+
+/// Checks that all rows of a value can be stored.
+///
+/// # Errors
+/// A name, or an entry of a stream, that is too long for a row.
+pub(crate) fn check_storable(value: &Value) -> Result<(), Failure> {
+    match value {
+        Value::String(_) | Value::List(_) => Ok(()),
+        Value::Set(members) => members.iter().try_for_each(|name| check_key(name)),
+        Value::SortedSet(members) => members.iter().try_for_each(|(name, _)| check_key(name)),
+        Value::Hash(fields) => fields.iter().try_for_each(|(name, _)| check_key(name)),
+        Value::Stream(stream) => {
+            for (_, parts) in &stream.entries {
+                // No length of a part takes more bytes.
+                const LENGTH_BYTES_MAX: usize = 10;
+                let bytes: usize = parts.iter().map(|part| part.len() + LENGTH_BYTES_MAX).sum();
+                if bytes > VALUE_BYTES_MAX {
+                    return Err(TOO_LARGE);
+                }
+            }
+            let groups = stream.groups.iter();
+            let consumers = groups.clone().flat_map(|group| &group.consumers);
+            let names = consumers.map(|(name, _)| name);
+            names
+                .chain(groups.map(|group| &group.name))
+                .try_for_each(|name| check_key(name))
+        }
+    }
+}
 
 fn id_of(entry: EntryId) -> Id {
     (entry.ms, entry.seq)
@@ -111,15 +146,43 @@ impl Live<'_, '_> {
             Value::Set(_) => Kind::Set,
             Value::SortedSet(_) => Kind::SortedSet,
             Value::Hash(_) => Kind::Hash,
-            Value::Stream(stream) => return self.put_whole_stream(key, stream, expires),
+            Value::Stream(value) => {
+                let mut stream = self.create_stream(key)?;
+                stream.entry.expires = expires;
+                return self.put_in_stream(key, stream, value);
+            }
         };
         let mut entry = Entry {
             expires,
             ..self.create(key, kind)?
         };
-        let mut text: &[u8] = &[];
+        self.put_elements(&mut entry, value)?;
+        let text: &[u8] = match value {
+            Value::String(string) => string,
+            _ => &[],
+        };
+        self.insert_key(key, &entry, text)
+    }
+
+    /// Adds a part of a value to a key that has the parts before. The key and its elements' names are not compared.
+    ///
+    /// # Errors
+    /// As [`Live::put_whole_value`]'s; that the key is none of this kind.
+    pub fn extend_value(&mut self, key: &[u8], more: &Value) -> Result<(), Failure> {
+        let gone = Failure::WrongType;
+        if let Value::Stream(more) = more {
+            let stream = self.stream_to_change(key)?.ok_or(gone)?;
+            return self.put_in_stream(key, stream, more);
+        }
+        let before = self.entry_to_change(key)?.ok_or(gone)?;
+        let mut after = before;
+        self.put_elements(&mut after, more)?;
+        self.resize(key, Some(&before), &after)
+    }
+
+    /// Adds elements, which are not there.
+    fn put_elements(&mut self, entry: &mut Entry, value: &Value) -> Result<(), Failure> {
         match value {
-            Value::String(string) => text = string,
             Value::List(elements) => {
                 for element in elements {
                     self.insert_at(entry.id, entry.end(), element)?;
@@ -130,40 +193,39 @@ impl Live<'_, '_> {
                 for member in members {
                     self.insert_member(entry.id, member)?;
                 }
-                entry.length = members.len() as u64;
+                entry.length += members.len() as u64;
             }
             Value::SortedSet(members) => {
                 for (member, score) in members {
                     self.insert_score(entry.id, member, *score)?;
                 }
-                entry.length = members.len() as u64;
+                entry.length += members.len() as u64;
             }
             Value::Hash(fields) => {
                 for (field, value) in fields {
                     self.put_field(entry.id, field, value)?;
                 }
-                entry.length = fields.len() as u64;
+                entry.length += fields.len() as u64;
             }
-            Value::Stream(_) => {}
+            Value::String(_) | Value::Stream(_) => {}
         }
-        self.insert_key(key, &entry, text)
+        Ok(())
     }
 
-    fn put_whole_stream(
+    /// Adds entries and groups to a stream, which has the value's counters then.
+    fn put_in_stream(
         &mut self,
         key: &[u8],
+        mut stream: Stream,
         value: &StreamValue,
-        expires: Option<i64>,
     ) -> Result<(), Failure> {
-        let mut stream = self.create_stream(key)?;
-        stream.entry.expires = expires;
-        stream.entry.length = value.entries.len() as u64;
+        stream.entry.length += value.entries.len() as u64;
         stream.last = entry_id(value.last);
         stream.deleted = entry_id(value.deleted);
         stream.added = value.added;
         for (id, parts) in &value.entries {
             let fields = Fields::pack(parts.iter().map(Vec::as_slice));
-            let fields = fields.ok_or(Failure::Told("ERR Elements are too large to be stored"))?;
+            let fields = fields.ok_or(TOO_LARGE)?;
             self.insert_entry(&stream, entry_id(*id), &fields)?;
         }
         for group in &value.groups {

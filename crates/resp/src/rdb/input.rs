@@ -8,10 +8,10 @@ use super::{DECODED_BYTES_MAX, ELEMENTS_MAX, RdbError, TEXT_BYTES_MAX};
 const EACH_BYTES: usize = 16;
 
 /// Encodings of a text: an integer of some width, or compressed.
-const INT8: u8 = 0xc0;
-const INT16: u8 = 0xc1;
-const INT32: u8 = 0xc2;
-const LZF: u8 = 0xc3;
+pub(super) const INT8: u8 = 0xc0;
+pub(super) const INT16: u8 = 0xc1;
+pub(super) const INT32: u8 = 0xc2;
+pub(super) const LZF: u8 = 0xc3;
 
 /// The memory and elements that a value took when it was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,16 +28,29 @@ pub(super) struct Input<'b> {
     bytes: &'b [u8],
     /// The number of bytes before the unread ones.
     at: usize,
-    /// Bytes and elements that the value may still have.
-    left: (usize, usize),
+    /// The value's bounds.
+    most: Taken,
+    /// The part of them that it may still use.
+    left: Taken,
 }
 
 impl<'b> Input<'b> {
+    /// With the bounds of a payload.
     pub fn new(bytes: &'b [u8]) -> Self {
+        let most = Taken {
+            bytes: DECODED_BYTES_MAX,
+            elements: ELEMENTS_MAX,
+        };
+        Input::bounded(bytes, most)
+    }
+
+    /// With other bounds.
+    pub fn bounded(bytes: &'b [u8], most: Taken) -> Self {
         Input {
             bytes,
             at: 0,
-            left: (DECODED_BYTES_MAX, ELEMENTS_MAX),
+            most,
+            left: most,
         }
     }
 
@@ -86,23 +99,15 @@ impl<'b> Input<'b> {
 
     /// A length, or how a text is written instead.
     fn length_or_form(&mut self) -> Result<(u64, Option<u8>), RdbError> {
-        let first = self.byte()?;
-        let low = u64::from(first & 0x3f);
-        Ok(match first {
-            0x00..=0x3f => (low, None),
-            0x40..=0x7f => (low << 8 | u64::from(self.byte()?), None),
-            0x80 => (u64::from(u32::from_be_bytes(self.array()?)), None),
-            0x81 => (u64::from_be_bytes(self.array()?), None),
-            0xc0.. => (0, Some(first)),
-            _ => return Err(self.wrong("a length in no form")),
-        })
+        let found = length_or_form(|| self.byte())?;
+        found.ok_or_else(|| self.wrong("a length in no form"))
     }
 
     /// The part of its bounds that the value has used.
     pub fn taken(&self) -> Taken {
         Taken {
-            bytes: DECODED_BYTES_MAX - self.left.0,
-            elements: ELEMENTS_MAX - self.left.1,
+            bytes: self.most.bytes - self.left.bytes,
+            elements: self.most.elements - self.left.elements,
         }
     }
 
@@ -111,14 +116,15 @@ impl<'b> Input<'b> {
         if bytes > TEXT_BYTES_MAX {
             return Err(RdbError::TooLarge);
         }
-        let left = self.left.0.checked_sub(bytes.saturating_add(EACH_BYTES));
-        self.left.0 = left.ok_or(RdbError::TooLarge)?;
+        let left = (self.left.bytes).checked_sub(bytes.saturating_add(EACH_BYTES));
+        self.left.bytes = left.ok_or(RdbError::TooLarge)?;
         Ok(())
     }
 
     /// Room for an element.
     pub fn count(&mut self) -> Result<(), RdbError> {
-        self.left.1 = self.left.1.checked_sub(1).ok_or(RdbError::TooLarge)?;
+        let left = self.left.elements.checked_sub(1);
+        self.left.elements = left.ok_or(RdbError::TooLarge)?;
         Ok(())
     }
 
@@ -178,6 +184,7 @@ impl<'b> Input<'b> {
         Input {
             bytes: text,
             at,
+            most: self.most,
             left: self.left,
         }
     }
@@ -211,6 +218,27 @@ impl<'b> Input<'b> {
             }
         })
     }
+}
+
+/// A length of the bytes that `next` takes, or how a text is written instead; `None` if they are neither.
+pub(super) fn length_or_form<E>(
+    mut next: impl FnMut() -> Result<u8, E>,
+) -> Result<Option<(u64, Option<u8>)>, E> {
+    let first = next()?;
+    let (length, bytes) = match first {
+        0x00..=0x3f => (first, 0),
+        0x40..=0x7f => (first & 0x3f, 1),
+        0x80 => (0, 4),
+        0x81 => (0, 8),
+        0xc0.. => return Ok(Some((0, Some(first)))),
+        _ => return Ok(None),
+    };
+    // The highest byte comes first.
+    let mut length = u64::from(length);
+    for _ in 0..bytes {
+        length = length << 8 | u64::from(next()?);
+    }
+    Ok(Some((length, None)))
 }
 
 /// The number of a text.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn bytes(hex: &str) -> Vec<u8> {
+pub(super) fn bytes(hex: &str) -> Vec<u8> {
     let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal");
     (0..hex.len()).step_by(2).map(digit).collect()
 }
@@ -12,7 +12,7 @@ fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
 }
 
 /// Payloads of a Redis, with their values.
-fn of_redis() -> Vec<(&'static str, Value)> {
+pub(super) fn of_redis() -> Vec<(&'static str, Value)> {
     let string = |text: &str| Value::String(text.into());
     let hash = |fields: &[&str]| Value::Hash(pairs(texts(fields)));
     let sorted = |members: &[(&str, f64)]| {

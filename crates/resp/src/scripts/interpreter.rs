@@ -19,6 +19,7 @@ use crate::failure::{Failure, NO_MEMORY};
 use crate::number::integer;
 use crate::reply::Reply;
 use crate::session::monitored;
+use crate::statistics::Named;
 use mlua::{
     ChunkMode, Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState,
 };
@@ -523,7 +524,11 @@ impl<S: State> Calls<'_, '_, S> {
         }
         self.show(command, line);
         self.data.only_reads = command.is(READ);
-        let reply = S::run(self.data, command, line)?;
+        self.data.script_has_read |= command.is(READ);
+        let reply = S::run(self.data, command, line);
+        let named = Named::of(command, line);
+        (self.data.shared.statistics).count_inner(named, reply.is_err());
+        let reply = reply?;
         self.data.room.check()?;
         self.has_written |= writes;
         Ok(reply)

@@ -96,6 +96,11 @@ impl Session {
 }
 
 impl Session {
+    /// True if the client may read keys, and so may learn their names.
+    pub(super) fn may_read_keys(&self) -> bool {
+        !matches!(self.permission, None | Some(Permission::Nothing))
+    }
+
     /// Refuses commands that may add data if the process takes more than `maxmemory`. Scripts declare themselves if
     /// they add data.
     fn check_memory(&self, command: &Command, line: &Line) -> Result<(), Failure> {

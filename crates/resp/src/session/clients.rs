@@ -120,23 +120,10 @@ impl Session {
                     false => Err(Failure::Syntax),
                 }
             }
-            word if is(word, "tracking") => match line.part(2) {
-                word if is(word, "off") => Ok(Reply::Ok),
-                word if is(word, "on") => Err(Failure::Told(
-                    "ERR CLIENT TRACKING is not supported: the server does not remember which keys a client has read",
-                )),
-                _ => Err(Failure::Syntax),
-            },
-            word if is(word, "caching") => Err(Failure::Told(
-                "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode \
-                 enabled",
-            )),
-            word if is(word, "getredir") => Ok(Reply::Int(-1)),
-            word if is(word, "trackinginfo") => Ok(Reply::Map(vec![
-                (Reply::Text("flags"), Reply::Set(vec![Reply::Text("off")])),
-                (Reply::Text("redirect"), Reply::Int(-1)),
-                (Reply::Text("prefixes"), Reply::Array(Vec::new())),
-            ])),
+            word if is(word, "tracking") => self.track_or_not(line),
+            word if is(word, "caching") => self.cache_or_not(line.part(2)),
+            word if is(word, "getredir") => Ok(self.redirection()),
+            word if is(word, "trackinginfo") => Ok(self.tracking_facts()),
             _ => Ok(subcommands::help("client")),
         }
     }
@@ -160,6 +147,10 @@ impl Session {
             }),
             waits: false,
             monitors: self.monitoring.is_some(),
+            redirect: match self.redirection() {
+                Reply::Int(client) => client,
+                _ => -1,
+            },
         };
         self.client.note(activity);
     }

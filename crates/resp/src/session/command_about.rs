@@ -101,29 +101,34 @@ fn listed_commands(line: &Line) -> Result<Reply, Failure> {
 
 /// The numbers of the parts that are keys, of the command that is behind the subcommand's name.
 fn keys_of(line: &Line) -> Result<Vec<usize>, Failure> {
+    key_places(line, 2)
+}
+
+/// The same of a command whose name is the part of a number; the numbers count from there.
+pub(super) fn key_places(line: &Line, from: usize) -> Result<Vec<usize>, Failure> {
     let command =
-        command::find(line.part(2)).ok_or(Failure::Told("ERR Invalid command specified"))?;
-    let parts = line.len() - 2;
+        command::find(line.part(from)).ok_or(Failure::Told("ERR Invalid command specified"))?;
+    let parts = line.len().saturating_sub(from);
     if !command.takes(parts) {
         return Err(Failure::Told(
             "ERR Invalid number of arguments specified for command",
         ));
     }
     if matches!(command.name, "xread" | "xreadgroup") {
-        let line = Line::of(&line.parts(2).collect::<Vec<_>>());
+        let line = Line::of(&line.parts(from).collect::<Vec<_>>());
         let places = command::streams::key_places(&line);
         let places = places.ok_or(Failure::Told("ERR Invalid arguments specified for command"))?;
         return Ok(places.collect());
     }
     let (first, last, step) = command.keys;
     if let Some(place) = command::counted_keys(command.name) {
-        return counted_keys_of(line, place, first);
+        return counted_keys_of(line, from, place, first);
     }
     if first == 0 {
         return Err(Failure::Told("ERR The command has no key arguments"));
     }
     if matches!(command.name, "sort" | "georadius" | "georadiusbymember") {
-        return Ok(keys_and_stored_of(line));
+        return Ok(keys_and_stored_of(line, from));
     }
     let last = if last < 0 { parts as i32 + last } else { last };
     let keys = (first..=last).step_by(step.max(1) as usize);
@@ -131,12 +136,12 @@ fn keys_of(line: &Line) -> Result<Vec<usize>, Failure> {
 }
 
 /// The first key, and the one behind the last `STORE`.
-fn keys_and_stored_of(line: &Line) -> Vec<usize> {
+fn keys_and_stored_of(line: &Line, from: usize) -> Vec<usize> {
     let stores = |place: &usize| {
-        let word = line.part(place + 2);
+        let word = line.part(place + from);
         is(word, "store") || is(word, "storedist")
     };
-    let last = (2..line.len().saturating_sub(3)).rev().find(stores);
+    let last = (2..line.len().saturating_sub(from + 1)).rev().find(stores);
     [Some(1), last.map(|place| place + 1)]
         .into_iter()
         .flatten()
@@ -144,16 +149,17 @@ fn keys_and_stored_of(line: &Line) -> Vec<usize> {
 }
 
 /// The keys of a command whose part `place` says how many follow; before them the one where it stores, if it does.
-fn counted_keys_of(line: &Line, place: usize, stored: i32) -> Result<Vec<usize>, Failure> {
-    let part = |number: usize| line.part(number + 2);
+fn counted_keys_of(
+    line: &Line,
+    from: usize,
+    place: usize,
+    stored: i32,
+) -> Result<Vec<usize>, Failure> {
+    let part = |number: usize| line.part(number + from);
     let count = crate::number::parse_integer(part(place)).and_then(|n| usize::try_from(n).ok());
-    let there = line.len().saturating_sub(place + 3);
+    let there = line.len().saturating_sub(place + from + 1);
     // A script may have no keys.
-    let least = usize::from(
-        line.part(2)
-            .first()
-            .is_none_or(|first| !b"eEfF".contains(first)),
-    );
+    let least = usize::from(part(0).first().is_none_or(|first| !b"eEfF".contains(first)));
     let count = count.filter(|count| (least..=there).contains(count));
     let count = count.ok_or(Failure::Told("ERR Invalid arguments specified for command"))?;
     let stored = (stored == 1).then_some(1);

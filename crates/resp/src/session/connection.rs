@@ -11,6 +11,7 @@ use crate::data::databases::database;
 use crate::failure::Failure;
 use crate::reply::{Reply, Version};
 use crate::request::{Answer, Outcomes, Request, Selected, Step, What};
+use crate::statistics::Named;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
@@ -119,7 +120,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "Shows what all clients do",
     ),
     of_session("slowlog", -2, ADMIN, "Says which commands took long"),
-    of_session("latency", -2, ADMIN, "Refused: see the server's metrics"),
+    of_session("latency", -2, ADMIN, "Says how long commands took"),
     of_session("debug", -2, ADMIN | NO_SCRIPT, "Refused"),
 ];
 
@@ -196,6 +197,7 @@ impl Session {
             "client" => self.client(command, line, now),
             "monitor" => Ok(self.monitor()),
             "slowlog" => self.slowlog(line),
+            "latency" => self.latency(line),
             _ if LISTENING.iter().any(|listens| listens.name == command.name) => {
                 self.listen(command, line)
             }
@@ -216,6 +218,8 @@ impl Session {
         self.executed = queue.share;
         let mut steps = Vec::with_capacity(queue.calls.len());
         for call in queue.calls {
+            self.track(call.command, &call.line);
+            self.executing.push(Named::of(call.command, &call.line));
             self.show(call.command, &call.line, now);
             steps.push(match call.command.run {
                 Some(_) => Step::Call(call),
@@ -229,6 +233,7 @@ impl Session {
                 }
             });
         }
+        self.end_choice();
         // The database of its commands is known when they have run.
         let selects = steps.iter().any(|step| matches!(step, Step::Select(_)));
         let behind = selects.then(|| Arc::new(AtomicU8::new(self.database.get())));
@@ -280,6 +285,7 @@ impl Session {
     fn reset(&mut self) {
         self.version = Version::default();
         self.monitoring = None;
+        self.track_nothing();
         self.answers = Answers::default();
         self.database = Selected::Is(0);
         self.queue = None;
@@ -394,6 +400,9 @@ impl Session {
             user => String::from_utf8_lossy(user),
         };
         self.be(&user);
+        if !self.may_read_keys() {
+            self.track_nothing();
+        }
         Ok(())
     }
 }

@@ -1,7 +1,8 @@
-//! Flights: commands that were received together, and the rest of the flight before.
+//! Flights: commands that were received together, and the rest of the flight before; lines that end one, or that are none.
 
-use crate::command;
-use crate::command::line::Line;
+use super::counted::Counted;
+use crate::command::line::{Line, ProtocolError};
+use crate::command::{self, popping};
 use crate::reply::{Reply, Version};
 use crate::request::{Selected, What};
 
@@ -19,6 +20,7 @@ pub(super) struct Rest {
     pub what: RestOf,
     /// `None` if its client wants no answer.
     pub version: Option<Version>,
+    pub counted: Counted,
 }
 
 #[derive(Debug)]
@@ -48,5 +50,33 @@ impl Flight {
     /// The commands, in their order.
     pub fn lines(&self) -> &[Line] {
         &self.lines
+    }
+}
+
+/// True if a command may authenticate the client.
+pub(super) fn says_who(line: &Line) -> bool {
+    let command = command::find(line.part(0));
+    command.is_some_and(|command| matches!(command.name, "auth" | "hello"))
+}
+
+/// True if a command may wait.
+pub(super) fn may_wait(line: &Line) -> bool {
+    // Few names are looked for.
+    popping::is_of_blocking(line.part(0))
+        && command::find(line.part(0)).is_some_and(|command| popping::may_wait(command, line))
+}
+
+/// Refuses the first line of an HTTP request with a body, and the header that every request has.
+///
+/// A web page of any site can make a browser send such a request, with commands as its body, to a port on the user's
+/// own machine. Redis ends the connection at the same two words.
+pub(super) fn not_http(line: Option<Line>) -> Result<Option<Line>, ProtocolError> {
+    let is_http = |line: &Line| {
+        let word = line.part(0);
+        word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
+    };
+    match line {
+        Some(line) if is_http(&line) => Err(ProtocolError::Http),
+        line => Ok(line),
     }
 }

@@ -54,9 +54,6 @@ impl Session {
                 }
             }
             "waitaof" => Ok(Reply::Array(vec![Reply::Int(1), Reply::Int(0)])),
-            "latency" => Err(Failure::Told(
-                "ERR LATENCY is not supported: the server's metrics have the times of its commits and statements",
-            )),
             "debug" => Err(Failure::Told("ERR DEBUG command not allowed.")),
             _ => Err(command.wrong_arguments()),
         }
@@ -82,39 +79,53 @@ impl Session {
         let memory = crate::process::recent_memory();
         let most = self.keyspace.shared().settings.number(Number::Memory);
         let [system, own] = crate::process::processors();
+        let statistics = &self.keyspace.shared().statistics;
+        let [calls, errors] = statistics.totals();
+        let trackers = self.keyspace.shared().clients.tracking();
+        let [(keys, items), (prefixes, _)] = self.keyspace.tracked();
         format!(
             "# Server\r\nredis_version:{REDIS_VERSION}\r\nredis_mode:standalone\r\nos:Linux\r\narch_bits:64\r\n\
              server_name:sardonyx\r\nsardonyx_version:{}\r\nprocess_id:{}\r\n\r\n\
-             # Clients\r\nconnected_clients:{}\r\nblocked_clients:{waiting}\r\n\r\n\
+             # Clients\r\nconnected_clients:{}\r\nblocked_clients:{waiting}\r\n\
+             tracking_clients:{trackers}\r\n\r\n\
              # Memory\r\nused_memory:{memory}\r\nused_memory_rss:{memory}\r\nmaxmemory:{most}\r\n\
              maxmemory_policy:noeviction\r\n\r\n\
              # Persistence\r\nloading:0\r\naof_enabled:1\r\naof_last_write_status:ok\r\nrdb_bgsave_in_progress:{}\r\n\
-             rdb_last_save_time:{}\r\n\r\n# Stats\r\ntransactions_committed:{}\r\n\r\n# Replication\r\n{replication}\r\n\
-             connected_slaves:0\r\n\r\n# CPU\r\nused_cpu_sys:{system:.6}\r\nused_cpu_user:{own:.6}\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n{}",
+             rdb_last_save_time:{}\r\n\r\n# Stats\r\ntransactions_committed:{}\r\ntotal_commands_processed:{calls}\r\n\
+             total_error_replies:{errors}\r\ntracking_total_keys:{keys}\r\ntracking_total_items:{items}\r\n\
+             tracking_total_prefixes:{prefixes}\r\n\r\n# Replication\r\n{replication}\r\n\
+             connected_slaves:0\r\nmaster_repl_offset:0\r\n\r\n# CPU\r\nused_cpu_sys:{system:.6}\r\nused_cpu_user:{own:.6}\r\n\r\n\
+             # Commandstats\r\n{}\r\n# Errorstats\r\n{}\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n{}",
             env!("CARGO_PKG_VERSION"),
             std::process::id(),
             clients.len(),
             u8::from(tables.is_some_and(|tables| tables.is_checkpointing())),
             self.keyspace.last_checkpoint() / 1000,
             committed,
+            statistics.commands(),
+            statistics.errors(),
             keyspace,
         )
     }
 }
 
-/// The sections of `INFO` that a command names; all, if it names none.
+/// Sections that are left out unless they are asked for.
+const ASKED_FOR: [&str; 1] = ["commandstats"];
+
+/// The sections of `INFO` that a command names; the usual ones, if it names none.
 fn sections(info: &str, line: &Line) -> String {
-    let wants_all = line.len() == 1
-        || line
-            .parts(1)
-            .any(|word| is(word, "all") || is(word, "default") || is(word, "everything"));
+    let has = |name: &str| line.parts(1).any(|word| is(word, name));
+    let is_all = has("all") || has("everything");
+    let is_usual = line.len() == 1 || has("default");
     let wanted = |section: &&str| {
         let name = section.split(['#', '\r']).nth(1).unwrap_or_default();
         let name = name.trim().to_ascii_lowercase();
-        wants_all || line.parts(1).any(|word| is(word, &name))
+        is_all || has(&name) || is_usual && !ASKED_FOR.contains(&name.as_str())
     };
-    let sections: Vec<&str> = info.split("\r\n\r\n").filter(wanted).collect();
-    sections.join("\r\n\r\n")
+    let wanted = info.split("\r\n\r\n").filter(wanted);
+    // Each line ends, also the last one.
+    let ended = wanted.map(|section| format!("{}\r\n", section.trim_end()));
+    ended.collect::<Vec<_>>().join("\r\n")
 }
 
 #[cfg(test)]
@@ -127,7 +138,7 @@ mod tests {
         let of = |words: &[&[u8]]| sections(info, &Line::of(words));
         assert_eq!(of(&[b"info"]), info);
         assert_eq!(of(&[b"info", b"nothing", b"ALL"]), info);
-        assert_eq!(of(&[b"info", b"stats"]), "# Stats\r\nb:2");
+        assert_eq!(of(&[b"info", b"stats"]), "# Stats\r\nb:2\r\n");
         assert_eq!(
             of(&[b"info", b"Keyspace", b"server"]),
             "# Server\r\na:1\r\n\r\n# Keyspace\r\n"

@@ -4,12 +4,14 @@
 //! It sends messages behind the answers of a flight, and whenever it waits for the client ([`Session::tell`]).
 
 use super::Session;
+use super::tracking::Told;
 use crate::channels::{Kind, served_place, told};
 use crate::command::line::Line;
 use crate::command::{ALL_KEYS, ALONE, Command, MESSAGES, NO_KEYS, NO_SCRIPT, subcommands};
 use crate::data::check_key;
 use crate::failure::Failure;
 use crate::reply::{Reply, Version};
+use crate::tracking;
 use bytes::BytesMut;
 use sardonyx_base::channels::{Event, Inbox, Listening, Over, WAITING_BYTES_MAX};
 use std::sync::Arc;
@@ -76,6 +78,11 @@ pub(super) struct Listens {
 }
 
 impl Listens {
+    /// The place for messages, if the session has ever listened.
+    pub fn inbox(&self) -> Option<&Inbox> {
+        self.inbox.as_ref()
+    }
+
     /// The number of a kind.
     pub fn count(&self, kind: Kind) -> usize {
         self.counts[kind as usize]
@@ -207,10 +214,17 @@ impl Session {
 
     /// Appends messages that wait for the client, up to a bound; there may be more ([`Session::poll_messages`]).
     pub fn tell(&mut self, output: &mut BytesMut) {
+        self.tell_redirected(output);
         let Some(inbox) = &self.listens.inbox else {
             return;
         };
+        let mut invalid = Told::default();
         for message in inbox.take(TOLD_BYTES) {
+            if let Some(found) = tracking::invalid(&message) {
+                self.note_invalid(found, &mut invalid, output);
+                continue;
+            }
+            self.tell_keys(&mut invalid, output);
             match told(&message) {
                 Some(told) => told.write(self.version, output),
                 None => {
@@ -220,13 +234,22 @@ impl Session {
                 }
             }
         }
+        self.tell_keys(&mut invalid, output);
+        self.bound_tracked(output);
+    }
+
+    /// True if the session listens to a channel.
+    pub(super) fn listens_to(&self, channel: &[u8]) -> bool {
+        let address = Kind::Channel.address(channel);
+        let inbox = self.listens.inbox.as_ref();
+        inbox.is_some_and(|inbox| inbox.listens(&address))
     }
 
     /// Ready if messages wait for the client, if it need not wait with a command any more, or if it is ended
     /// ([`Session::refuse_over`]). If not, the task is woken then.
     pub fn poll_messages(&self, context: &Context<'_>) -> Poll<Event> {
         self.client.wait(context);
-        if self.client.is_ended() || self.pause_is_over() {
+        if self.client.is_ended() || self.client.has_redirected() || self.pause_is_over() {
             return Poll::Ready(Event::Messages);
         }
         match &self.listens.inbox {

@@ -17,6 +17,7 @@ mod blocking;
 mod clients;
 mod command_about;
 mod connection;
+mod counted;
 mod flight;
 mod information;
 mod listening;
@@ -25,6 +26,7 @@ mod options;
 mod queue;
 mod settings;
 mod slow;
+mod tracking;
 
 pub(crate) use connection::COMMANDS;
 pub use flight::Flight;
@@ -43,10 +45,12 @@ use crate::keyspace::Keyspace;
 use crate::pending::Pending;
 use crate::reply::{Reply, Version};
 use crate::request::{Answer, Call, Caller, Outcomes, Request, Selected, Watched, What};
+use crate::statistics::{Named, Tally};
 use blocking::Waits;
 use bytes::BytesMut;
 use clients::Answers;
-use flight::{Rest, RestOf};
+use counted::Counted;
+use flight::{Rest, RestOf, may_wait, not_http, says_who};
 use listening::Listens;
 use queue::Queue;
 use sardonyx_base::memory::Share;
@@ -86,6 +90,8 @@ pub struct Session {
     listens: Listens,
     /// While it is monitoring.
     monitoring: Option<Monitoring>,
+    /// While it tracks keys.
+    tracking: Option<Box<tracking::Tracking>>,
     answers: Answers,
     waits: Waits,
     /// A command that waits for the end of a pause.
@@ -100,6 +106,10 @@ pub struct Session {
     answered: answers::Taken,
     random: Random,
     errors: u64,
+    /// The commands of the flight that is answered.
+    tally: Tally,
+    /// The commands of the `EXEC` that was planned last.
+    executing: Vec<Named>,
     pending: Arc<Pending>,
     /// The rest of the last flight; and the state of the connection behind it.
     rest: Vec<Rest>,
@@ -113,9 +123,17 @@ enum Planned {
     Asked,
 }
 
+/// A command of a flight that runs.
+struct Due {
+    plan: Planned,
+    /// `None` if its client wants no answer.
+    version: Option<Version>,
+    counted: Counted,
+}
+
 /// The first classification of a command.
 enum Plan {
-    Planned(Planned),
+    Planned(Planned, Counted),
     /// One of the connection, which may have to be awaited.
     OfConnection(&'static Command, Line),
 }
@@ -141,6 +159,7 @@ impl Session {
             watched: None,
             listens: Listens::default(),
             monitoring: None,
+            tracking: None,
             answers: Answers::default(),
             waits: Waits::default(),
             held: None,
@@ -150,6 +169,8 @@ impl Session {
             answered: answers::Taken::default(),
             random: Random::new(seed),
             errors: 0,
+            tally: Tally::default(),
+            executing: Vec::new(),
             pending: Arc::new(Pending::new(
                 options.flight_answer_bytes_max,
                 options.memory.clone(),
@@ -279,6 +300,10 @@ impl Session {
 
     /// True if a flight only reads, so that it waits for no long transaction.
     pub fn only_reads(&self, flight: &Flight) -> bool {
+        // What is tracked is read in its turn.
+        if self.tracking.is_some() {
+            return false;
+        }
         let shared = self.keyspace.shared();
         let rest = flight.rest.iter().all(|rest| match &rest.what {
             RestOf::Answered(_) => true,
@@ -322,10 +347,15 @@ impl Session {
         self.executed = None;
         self.told = None;
         self.answered.release(flight.rest.is_empty());
-        let now = self.options.clock.now();
+        let (now, flight_began) = (self.options.clock.now(), Instant::now());
         let mut requests = Vec::with_capacity(flight.len());
         let mut planned = Vec::with_capacity(flight.len());
-        for Rest { what, version } in flight.rest {
+        for rest in flight.rest {
+            let Rest {
+                what,
+                version,
+                counted,
+            } = rest;
             let plan = match what {
                 RestOf::Answered(reply) => Planned::Answered(reply),
                 RestOf::Postponed(what, database) => {
@@ -337,12 +367,16 @@ impl Session {
                     Planned::Asked
                 }
             };
-            planned.push((plan, version));
+            planned.push(Due {
+                plan,
+                version,
+                counted,
+            });
         }
         let last = flight.lines.last().cloned();
         for line in flight.lines {
-            let plan = match self.plan(line, now, &mut requests) {
-                Plan::Planned(plan) => plan,
+            let (plan, counted) = match self.plan(line, now, &mut requests) {
+                Plan::Planned(plan, counted) => (plan, counted),
                 Plan::OfConnection(command, line) => {
                     if command.name == "quit" {
                         self.end = Continue::Close;
@@ -351,11 +385,20 @@ impl Session {
                     let plan = self.of_connection(command, &line, now, &mut requests);
                     let plan = plan.await;
                     self.note_slow(command, &line, began);
-                    plan
+                    let named = Named::of(command, &line);
+                    let counted = match command.name {
+                        "exec" => Counted::Exec(named, std::mem::take(&mut self.executing)),
+                        _ => Counted::Ran(named),
+                    };
+                    (plan, counted)
                 }
             };
             let version = self.is_answered().then_some(self.version);
-            planned.push((plan, version));
+            planned.push(Due {
+                plan,
+                version,
+                counted,
+            });
             if self.client.is_ended() {
                 self.end = Continue::Close;
             }
@@ -376,7 +419,12 @@ impl Session {
             self.answer_deferred(&mut outcomes, now).await;
         }
         self.write_answers(planned, outcomes, output);
+        if self.tracking.is_some() {
+            let have_read = self.pending.take_script_read();
+            self.settle_scripts(have_read);
+        }
         self.keep_slow();
+        self.add_counts(flight_began, now);
         if !self.rest.is_empty() {
             return Continue::More;
         }
@@ -387,12 +435,17 @@ impl Session {
     /// Writes the answers, up to the first command that is postponed, and keeps the rest.
     fn write_answers(
         &mut self,
-        planned: Vec<(Planned, Option<Version>)>,
+        planned: Vec<Due>,
         outcomes: Result<Outcomes, sardonyx::Error>,
         output: &mut BytesMut,
     ) {
         let mut outcomes = outcomes.map(Vec::into_iter);
-        for (plan, version) in planned {
+        for due in planned {
+            let Due {
+                plan,
+                version,
+                counted,
+            } = due;
             let answer = match plan {
                 Planned::Answered(reply) => Answer::Reply(reply),
                 Planned::Asked => match &mut outcomes {
@@ -406,6 +459,7 @@ impl Session {
             let what = match answer {
                 // It is the last of its flight.
                 Answer::Waits => {
+                    self.tally(&counted, None);
                     self.begin_to_wait(version.is_none());
                     continue;
                 }
@@ -416,6 +470,7 @@ impl Session {
                 // Whose messages were given out.
                 Answer::Sends(reply, _) | Answer::Reply(reply) if self.rest.is_empty() => {
                     self.errors += u64::from(reply.is_error());
+                    self.tally(&counted, Some(&reply));
                     match version {
                         Some(version) => reply.write(version, output),
                         // It is no answer, or not only.
@@ -426,7 +481,11 @@ impl Session {
                 }
                 Answer::Sends(reply, _) | Answer::Reply(reply) => RestOf::Answered(reply),
             };
-            self.rest.push(Rest { what, version });
+            self.rest.push(Rest {
+                what,
+                version,
+                counted,
+            });
         }
     }
 
@@ -444,10 +503,12 @@ impl Session {
 
     /// Plans a command.
     fn plan(&mut self, line: Line, now: i64, requests: &mut Vec<Request>) -> Plan {
-        let answered = |reply| Plan::Planned(Planned::Answered(reply));
+        let answered = |reply, counted| Plan::Planned(Planned::Answered(reply), counted);
         let command = match self.admit(&line) {
             Ok(command) => command,
-            Err(failure) => return answered(self.refuse_queue(&line, &failure)),
+            Err(failure) => {
+                return answered(self.refuse_queue(&line, &failure), Counted::refused(&line));
+            }
         };
         let is_at_once = matches!(
             command.name,
@@ -462,22 +523,33 @@ impl Session {
         };
         if let (Some(queue), false) = (&mut self.queue, is_at_once) {
             let limit = self.options.transaction_bytes_max;
-            let reply = match queue.push(call(line), limit, &self.options.memory) {
-                Ok(()) => Reply::Simple("QUEUED"),
-                Err(failure) => Reply::Error(failure.to_string()),
+            let named = Named::of(command, &line);
+            return match queue.push(call(line), limit, &self.options.memory) {
+                Ok(()) => answered(Reply::Simple("QUEUED"), Counted::Queued),
+                Err(failure) => answered(
+                    Reply::Error(failure.to_string()),
+                    Counted::Refused(Some(named)),
+                ),
             };
-            return answered(reply);
         }
         self.show(command, &line, now);
+        if self.tracking.is_some() {
+            self.track(command, &line);
+            // As in Redis, a command of this name ends no choice.
+            if !matches!(command.name, "client" | "multi" | "exec") {
+                self.end_choice();
+            }
+        }
         if command.run.is_none() {
             return Plan::OfConnection(command, line);
         }
         if popping::may_wait(command, &line) {
             self.prepare_to_wait(command, &line, now);
         }
+        let counted = Counted::Ran(Named::of(command, &line));
         let what = What::One(call(line));
         requests.push(self.request(what, now));
-        Plan::Planned(Planned::Asked)
+        Plan::Planned(Planned::Asked, counted)
     }
 
     fn request(&mut self, what: What, now: i64) -> Request {
@@ -492,6 +564,8 @@ impl Session {
             pending: self.pending.clone(),
             hashes: OnceCell::new(),
             place,
+            client: self.id,
+            in_turn: self.tracking.is_some(),
         }
     }
 }
@@ -502,32 +576,4 @@ fn caller(user: &str, options: &SessionOptions) -> Arc<Caller> {
         user: user.to_string(),
         functions: options.functions.clone(),
     })
-}
-
-/// True if a command may authenticate the client.
-fn says_who(line: &Line) -> bool {
-    let command = command::find(line.part(0));
-    command.is_some_and(|command| matches!(command.name, "auth" | "hello"))
-}
-
-/// True if a command may wait.
-fn may_wait(line: &Line) -> bool {
-    // Few names are looked for.
-    popping::is_of_blocking(line.part(0))
-        && command::find(line.part(0)).is_some_and(|command| popping::may_wait(command, line))
-}
-
-/// Refuses the first line of an HTTP request with a body, and the header that every request has.
-///
-/// A web page of any site can make a browser send such a request, with commands as its body, to a port on the user's
-/// own machine. Redis ends the connection at the same two words.
-fn not_http(line: Option<Line>) -> Result<Option<Line>, ProtocolError> {
-    let is_http = |line: &Line| {
-        let word = line.part(0);
-        word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
-    };
-    match line {
-        Some(line) if is_http(&line) => Err(ProtocolError::Http),
-        line => Ok(line),
-    }
 }

@@ -14,7 +14,11 @@ impl Session {
             word if is(word, "get") => Ok(self.settings(line)),
             word if is(word, "set") => self.set(line),
             word if is(word, "help") => Ok(subcommands::help("config")),
-            // There are no statistics to be forgotten, and no file to be written.
+            word if is(word, "resetstat") => {
+                self.keyspace.shared().statistics.reset();
+                Ok(Reply::Ok)
+            }
+            // There is no file to be written.
             _ => Ok(Reply::Ok),
         }
     }

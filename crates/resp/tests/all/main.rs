@@ -12,6 +12,7 @@ mod durability;
 mod events;
 mod followed;
 mod golden;
+mod import;
 mod keyspaces;
 mod killed;
 #[cfg(feature = "lua")]
@@ -21,4 +22,6 @@ mod model;
 mod payloads;
 #[cfg(feature = "lua")]
 mod scripts;
+mod statistics;
 mod streams;
+mod tracking;

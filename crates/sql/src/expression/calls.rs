@@ -4,14 +4,14 @@ use super::aggregates::{GROUPING, no_grouping};
 use super::cast::{Coercion, can_cast};
 use super::coercion::number_of;
 use super::compile::Compiler;
-use super::functions::{FORMS, GREATEST, LEAST, LOWER, UPPER, resolve};
+use super::functions::{GREATEST, LEAST, LOWER, UPPER, resolve};
 use super::named_arguments::has_names;
 use super::{Case, Comparison, Expr, Function, Typed, word};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::expression::window::WindowFunction;
 use crate::names::{parts_of, qualified, quoted};
-use crate::parse::variadic;
+use crate::parse::{FORMS, variadic};
 use crate::types::{Collation, SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{

@@ -193,7 +193,12 @@ impl Function {
             "w" => " over ()",
             _ => "",
         };
-        let call = format!("{}{over}", self.called_with(arguments));
+        // Behind its bare name, a form is a word.
+        let schema = match &*self.name {
+            "normalize" => "pg_catalog.",
+            _ => "",
+        };
+        let call = format!("{schema}{}{over}", self.called_with(arguments));
         let text = match (self.gives_rows, &*self.kind) {
             (false, "f") => format!("select {call}, pg_typeof({call})"),
             _ => format!("select {call}"),

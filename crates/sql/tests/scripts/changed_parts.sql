@@ -132,6 +132,9 @@ select get_bit('\x0102'::bytea, 0), get_bit('\x0102'::bytea, 8), get_bit('\x0102
 ----
 1|0|1|\x0182|\x01fe|\x01ff|\x0102|\xff02|10|0
 
+statement error 42725
+select bit_count('abc')
+
 statement error 2202E
 select get_bit('\x01'::bytea, 8)
 

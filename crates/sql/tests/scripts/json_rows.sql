@@ -34,6 +34,16 @@ select jsonb_set_lax('{"a": 1}', '{a}', null, true, 'no')
 statement error 22023
 select jsonb_set_lax('{"a": 1}', '{a}', null, true, null)
 
+# The word has no meaning with a value.
+
+query
+select jsonb_set_lax('{"a": 1}', '{a}', '2', true, 'no')
+----
+{"a": 2}
+
+statement error 22023
+select jsonb_set_lax('{"a": 1}', '{a}', '2', true, null)
+
 statement error 22023
 select jsonb_set_lax('1', '{a}', '2')
 

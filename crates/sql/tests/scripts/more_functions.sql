@@ -117,6 +117,22 @@ t|f|t|t|t|t|NULL
 statement error 22023
 select "normalize"('abc', 'def')
 
+# The form is a word.
+
+statement error 42601
+select normalize('abc', 'NFC')
+
+statement error 42601
+select no_such_column, normalize(('a,b'), nfc || 'x')
+
+statement error 42601
+select normalize((array['a', 'b'])[1], null::text)
+
+query
+select pg_catalog.normalize('abc', 'NFC'), "normalize"('abc', 'nfc'::text), normalize(normalize((array['a', 'b'])[1], nfd), nfc)
+----
+abc|abc|a
+
 query
 select collation for ('a'::text), collation for ('a' collate "C"), pg_collation_for('a'::text), collation for ('x'), collation for ('a'::varchar collate "POSIX")
 ----

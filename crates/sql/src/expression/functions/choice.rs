@@ -34,8 +34,7 @@ pub(in crate::expression) fn resolve(
     {
         return Ok(cast);
     }
-    // Addresses of network cards, which are not supported, have this function, too.
-    if name == "trunc" && is_literal && !is_kept {
+    if OF_OTHER_TYPES.contains(&name) && is_literal && !is_kept {
         return Err(not_unique(name, &kinds));
     }
     let found = match chosen(named(name), &kinds)[..] {
@@ -542,6 +541,10 @@ fn without_type() -> SqlError {
         "could not determine polymorphic type because input has type unknown",
     )
 }
+
+/// Functions that types which are not supported have, too: addresses of network cards, and strings of bits. Of a literal
+/// without a type it is not known which one is meant.
+const OF_OTHER_TYPES: [&str; 2] = ["trunc", "bit_count"];
 
 /// Functions of ranges that give, or take, multiranges, and an aggregate.
 const OF_MULTIRANGES: [&str; 9] = [

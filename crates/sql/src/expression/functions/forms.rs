@@ -15,9 +15,6 @@ pub(super) static TABLE: &[Definition] = functions! {
     parse_ident(TEXT, BOOL) -> TEXTS, |a, _| identifiers(a.text(0), a.is_true(1)), "parts of a name; with `false`, the rest of the text is ignored";
 };
 
-/// The names of the forms, which SQL writes without quotes.
-pub(in crate::expression) const FORMS: [&str; 4] = ["NFC", "NFD", "NFKC", "NFKD"];
-
 enum Normalizer {
     Composing(ComposingNormalizerBorrowed<'static>),
     Decomposing(DecomposingNormalizerBorrowed<'static>),

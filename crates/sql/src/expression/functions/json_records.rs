@@ -110,12 +110,15 @@ fn set_lax(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
         "delete_key",
         "use_json_null",
     ];
-    let treatment = treatment.filter(|word| known.contains(word)).ok_or_else(|| {
+    let new = a.given_text(2);
+    // The word has no meaning if there is a value; a null is refused in any case.
+    let treatment = treatment.filter(|word| new.is_some() || known.contains(word));
+    let treatment = treatment.ok_or_else(|| {
         let text = "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"";
         SqlError::new(code::INVALID_PARAMETER_VALUE, text)
     })?;
     let adds = a.len() < 4 || a.is_true(3);
-    match (a.given_text(2), treatment) {
+    match (new, treatment) {
         (Some(new), _) => with_path(a, new, adds),
         (None, "use_json_null") => with_path(a, "null", adds),
         (None, "return_target") => text(a.text(0)),

@@ -46,7 +46,6 @@ pub(crate) use choice::{element_number, unknown};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
 pub(super) use enums::OUTSIDE_OF_DOMAIN;
-pub(super) use forms::FORMS;
 pub(super) use hstores::HSTORE_KEY;
 pub(super) use intervals::LENGTH;
 pub(super) use json::{JSON_MOMENT, NOT_A_NAME};
