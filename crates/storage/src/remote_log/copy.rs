@@ -164,9 +164,9 @@ impl StoreCopy {
     fn is_there(&mut self, last: &GroupHeader, bytes: u64, time: Duration) {
         self.known.entry = self.writer.position();
         self.known.log = last.next_position();
-        self.record.store_has(self.known, bytes);
-        // Last: the log here that has become dispensable can be freed when others see this.
-        self.in_store.has(self.known.log, time);
+        // The log here that has become dispensable can be freed when others see the store's progress.
+        let let_go = || self.record.store_has(self.known, bytes);
+        self.in_store.has(self.known.log, time, let_go);
     }
 
     /// All that the store has is stable here, and nothing more comes: it is written down.

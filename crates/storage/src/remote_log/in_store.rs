@@ -49,9 +49,11 @@ impl InStore {
         self.0.lock().clone()
     }
 
-    /// The store has the log before here, too, which took so long.
-    pub(super) fn has(&self, end: LogPosition, time: Duration) {
+    /// The store has the log before here, too, which took so long. Neither is seen without the other: this, and the
+    /// outcome of `let_go` for threads that wait for the store.
+    pub(super) fn has(&self, end: LogPosition, time: Duration, let_go: impl FnOnce()) {
         let mut state = self.0.lock();
+        let_go();
         state.end = end;
         state.sent.time += time;
     }
