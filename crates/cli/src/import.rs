@@ -33,7 +33,7 @@ const ROWS_READ: usize = 1000;
 /// The most bad lines that are reported one by one.
 const TOLD_MAX: u64 = 20;
 
-/// Insert the rows of a file into a table, or the keys of a Redis.
+/// Insert the rows, or Redis' keys, of a file.
 ///
 /// The file is CSV, TSV, JSON lines, Parquet or Arrow IPC. The columns' names are in the header of CSV, in each object
 /// of JSON, and in the schema of Parquet and Arrow. Rows are stored as by COPY and INSERT: values are read as the

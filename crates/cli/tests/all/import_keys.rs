@@ -52,11 +52,11 @@ fn the_keys_of_a_file_are_imported_once() {
         query(at, "select value from kv_db5 where key = '\\x74657874'"),
         "\\x66697665"
     );
-    // A second time every key is there.
+    // A second time every key and, with Lua, the library before them is there.
     let (code, told) = import(at, &["dump.rdb"]);
     assert_eq!(code, 4, "{told}");
     assert!(
-        told.contains("dump.rdb, ") && told.contains("at byte") && told.contains("exists already"),
+        told.contains("dump.rdb, ") && told.contains("at byte") && told.contains("already"),
         "{told}"
     );
     let (code, told) = import(at, &["dump.rdb", "--on-error", "skip"]);

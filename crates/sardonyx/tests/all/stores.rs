@@ -136,7 +136,7 @@ fn more(is_other: bool) -> SchemaBuilder {
         .ordered()
         .column("parent", Type::U64)
         .nullable()
-        .foreign_key("of_parents", ["parent"], "parents", ["id"])
+        .foreign_key("of_grand", ["parent"], "grand", ["id"])
         .foreign_key("of_itself", ["parent"], "more", ["id"]);
     match is_other {
         true => schema.index("by_more", ["parent"]),
@@ -502,7 +502,7 @@ fn explore(seed: u64, steps: usize) -> Result<Vec<String>, Error> {
 #[test]
 fn nodes_and_main_memory_answer_alike() -> Result<(), Error> {
     let mut told = Vec::new();
-    for seed in 0..sardonyx_base::random::asked("SARDONYX_SEEDS").unwrap_or(8) {
+    for seed in 0..sardonyx_base::random::asked("SARDONYX_SEEDS").unwrap_or(16) {
         told.extend(explore(seed, 250)?);
     }
     // Everything was refused once, and for each reason.
@@ -515,7 +515,8 @@ fn nodes_and_main_memory_answer_alike() -> Result<(), Error> {
         "null",
         "no column",
         "open the table as it is",
-        "of_parents",
+        // A table that came later is known to refer to another.
+        "of_grand",
     ] {
         assert!(told.iter().any(|told| told.contains(text)), "{text}");
     }
