@@ -210,14 +210,19 @@ pub fn check_added_references<S: ConstrainedRows>(
     let Some(schema) = store.row_schema(table).map(Arc::clone) else {
         return Ok(());
     };
-    let added = schema.foreign_keys.iter();
-    // One that has only another name holds as before.
-    let is_same = |one: &ForeignKey, other: &ForeignKey| {
-        (&one.columns, one.table, &one.referenced)
-            == (&other.columns, other.table, &other.referenced)
+    let (references, is_there) = (&schema.foreign_keys, |key| {
+        schema.foreign_keys.contains(key)
+    });
+    // One that only gets another name holds as before. One beside it is new: that one need not be valid.
+    let gone: Vec<&ForeignKey> = before.iter().filter(|key| !is_there(key)).collect();
+    let is_renamed = |added: &ForeignKey| {
+        gone.iter().any(|gone| {
+            (&gone.columns, gone.table, &gone.referenced)
+                == (&added.columns, added.table, &added.referenced)
+        })
     };
-    let is_new = |key: &&ForeignKey| !before.iter().any(|there| is_same(there, key));
-    let added: Vec<&ForeignKey> = added.filter(is_new).collect();
+    let is_new = |key: &&ForeignKey| !before.contains(key) && !is_renamed(key);
+    let added: Vec<&ForeignKey> = references.iter().filter(is_new).collect();
     if added.is_empty() || store.are_checked(table) {
         return Ok(());
     }

@@ -25,6 +25,16 @@ children_pkey|p|t|PRIMARY KEY (id)
 of_parent|f|f|FOREIGN KEY (parent) REFERENCES parents(id) NOT VALID
 positive|c|f|CHECK ((n > 0)) NOT VALID
 
+# A second one of the same columns is not held by one that is not valid.
+statement error 23503
+ALTER TABLE children ADD CONSTRAINT again FOREIGN KEY (parent) REFERENCES parents
+----
+insert or update on table "children" violates foreign key constraint "again"
+DETAIL: Key (parent)=(99) is not present in table "parents".
+SCHEMA: public
+TABLE: children
+CONSTRAINT: again
+
 statement error 23503
 INSERT INTO children VALUES (4, 98, 1)
 ----
