@@ -136,7 +136,7 @@ pub struct Rows {
     /// The stream of further rows, if these are not all.
     pub more: Option<RowStream>,
     /// The time zone in which moments are shown; UTC if there is none.
-    pub zone: Option<SessionZone>,
+    pub zone: Option<Box<SessionZone>>,
 }
 
 impl Rows {

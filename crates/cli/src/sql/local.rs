@@ -143,7 +143,7 @@ fn answers_of(complete: Complete, answers: &mut Vec<Answer>) -> Result<(), SqlEr
         let texts = columns.map(|(value, column)| {
             (*value != Value::Null).then(|| {
                 let mut text = String::new();
-                column.encode_text(&value.as_ref(), rows.zone.as_ref(), &mut text);
+                column.encode_text(&value.as_ref(), rows.zone.as_deref(), &mut text);
                 text
             })
         });

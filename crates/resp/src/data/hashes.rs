@@ -139,7 +139,8 @@ mod tests {
                 );
                 assert_eq!(hashes.of(&line, 8, line.part(number)), None);
                 // The same bytes elsewhere are no part of the line, nor is a piece of a part.
-                assert_eq!(hashes.of(&line, 7, &line.part(number).to_vec()), None);
+                let elsewhere = line.part(number).to_vec();
+                assert_eq!(hashes.of(&line, 7, &elsewhere), None);
                 assert_eq!(hashes.of(&line, 7, &line.part(number)[1..]), None);
             }
         }

@@ -57,7 +57,7 @@ fn outline(items: &[Item]) -> Vec<String> {
 /// Items with each mark.
 fn marked() -> Vec<Vec<u8>> {
     let seconds = [&[mark::EXPIRES_SECONDS][..], &7_i32.to_le_bytes()].concat();
-    let millis = [&[mark::EXPIRES_MILLIS][..], &1234_567_i64.to_le_bytes()].concat();
+    let millis = [&[mark::EXPIRES_MILLIS][..], &1_234_567_i64.to_le_bytes()].concat();
     vec![
         [vec![mark::FACT], text("redis-ver"), text("7.0.15")].concat(),
         vec![mark::SIZES, 3, 2],

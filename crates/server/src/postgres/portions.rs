@@ -48,7 +48,7 @@ impl Portions {
             given: 0,
             more: rows.more,
             memory,
-            zone: rows.zone,
+            zone: rows.zone.map(|zone| *zone),
             kept: None,
         }
     }

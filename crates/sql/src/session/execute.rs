@@ -265,7 +265,7 @@ fn streamed(
         count,
         columns,
         more: more.then(|| RowStream::of_snapshot(stream, width)),
-        zone: state.settings.zone().cloned(),
+        zone: state.settings.zone().cloned().map(Box::new),
     });
     Ok(Some(complete))
 }

@@ -58,7 +58,7 @@ pub(super) fn attach(
     });
     table.rows = count;
     let rows = Rows::all(table, columns);
-    let zone = statement.rights().path().zone().cloned();
+    let zone = statement.rights().path().zone().cloned().map(Box::new);
     complete.rows = Some(Rows { more, zone, ..rows });
 }
 

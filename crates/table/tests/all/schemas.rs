@@ -498,8 +498,8 @@ proptest! {
             other.check().expect("what is read can be had");
         }
         let mut later = bytes;
-        later[0] = 8;
-        let version = SchemaError::Version { version: 8, known: 7 };
+        later[0] = 9;
+        let version = SchemaError::Version { version: 9, known: 8 };
         prop_assert_eq!(Schema::decode(&later), Err(version));
     }
 }

@@ -223,7 +223,7 @@ pub fn lines(complete: &Complete) -> Vec<String> {
                 return "NULL".to_string();
             }
             let mut text = String::new();
-            column.encode_text(&value.as_ref(), rows.zone.as_ref(), &mut text);
+            column.encode_text(&value.as_ref(), rows.zone.as_deref(), &mut text);
             text
         });
         texts.collect::<Vec<_>>().join("|")
