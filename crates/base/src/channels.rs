@@ -30,6 +30,8 @@ use std::task::{Context, Poll, Waker};
 pub const WAITING_BYTES_MAX: usize = 16 << 20;
 /// A message takes so much besides its own bytes, about.
 pub const MESSAGE_BYTES: usize = 64;
+/// A listener that leaves gives up so many channels while it holds the hub.
+const LEFT_AT_ONCE: usize = 1024;
 
 /// A notification, or a message to Redis' listeners.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -181,6 +183,31 @@ impl Channels {
             self.close_all(&listener.channels, id);
         }
         left
+    }
+
+    /// A listener does not listen to these channels any more. Waiting messages of them stay, and the listener ignores
+    /// them: it may have many of both, and a search for each channel's would hold up the others.
+    pub fn forget(&mut self, id: u64, channels: &[Arc<[u8]>]) {
+        for channel in channels {
+            if let Some(place) = self.close(channel, id)
+                && let Some(listener) = self.listeners.get_mut(&id)
+            {
+                listener.channels.remove(&place);
+            }
+        }
+    }
+
+    /// A listener that leaves listens to so many channels less. Returns false if it has no more.
+    pub fn leave_some(&mut self, id: u64, count: usize) -> bool {
+        for _ in 0..count {
+            let listener = self.listeners.get_mut(&id);
+            let Some((_, channel)) = listener.and_then(|listener| listener.channels.pop_first())
+            else {
+                return false;
+            };
+            self.close(&channel, id);
+        }
+        true
     }
 
     /// The channels that a listener listens to, in the order in which it began.
@@ -451,6 +478,13 @@ impl Inbox {
         }
     }
 
+    /// See [`Channels::forget`].
+    pub fn forget(&self, channels: &[Arc<[u8]>]) {
+        if let Some(mut locked) = self.locked() {
+            locked.forget(self.id, channels);
+        }
+    }
+
     /// The number of channels that it listens to.
     pub fn count(&self) -> usize {
         let channels = self.locked();
@@ -504,6 +538,10 @@ impl Inbox {
 
 impl Drop for Inbox {
     fn drop(&mut self) {
+        // It may have a million, and others wait for the hub only for a while.
+        while (self.locked()).is_some_and(|mut channels| channels.leave_some(self.id, LEFT_AT_ONCE))
+        {
+        }
         let left = self.locked().map(|mut channels| channels.leave(self.id));
         drop(left);
     }

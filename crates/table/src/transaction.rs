@@ -15,7 +15,7 @@ use crate::table::{Place, TableState, make_index_room, page_bytes, remove_from_i
 use crate::undo::{Step, undo_steps};
 use sardonyx_base::error::Error;
 use sardonyx_base::resident::Resident;
-use sardonyx_rows::constraints::{HeldReferences, check_row, delete_row};
+use sardonyx_rows::constraints::{HeldReferences, check_changed_row, delete_row};
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
 use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::{
@@ -249,7 +249,7 @@ impl<'a> Transaction<'a> {
         if self.has_ordered(number) && self.state(number).feed.is_some() {
             return self.insert_kept(number, bytes, hash, vacant);
         }
-        self.place_bytes(number, bytes, hash, vacant)
+        self.place_bytes(number, bytes, hash, vacant, &|_| true)
     }
 
     /// The same in a table whose changes are kept.
@@ -263,14 +263,14 @@ impl<'a> Transaction<'a> {
         vacant: Option<&VacantKey>,
     ) -> Result<Address, TableError> {
         self.whole(|tx| {
-            let address = tx.place_bytes(number, bytes, hash, vacant)?;
+            let address = tx.place_bytes(number, bytes, hash, vacant, &|_| true)?;
             let after = tx.image(number, address)?;
             tx.keep(number, ChangeKind::Inserted, None, after.as_deref())?;
             Ok(address)
         })
     }
 
-    /// The same, whether changes are kept or not.
+    /// The same, whether changes are kept or not. Of a row that was elsewhere, `changes` returns true for the columns that change.
     #[inline(always)]
     fn place_bytes(
         &mut self,
@@ -278,6 +278,7 @@ impl<'a> Transaction<'a> {
         bytes: &[u8],
         hash: u64,
         vacant: Option<&VacantKey>,
+        changes: &dyn Fn(usize) -> bool,
     ) -> Result<Address, TableError> {
         let savepoint = self.has_ordered(number).then(|| self.savepoint());
         if let Place::NeedsExtent = self.state(number).place() {
@@ -328,7 +329,7 @@ impl<'a> Transaction<'a> {
         if let Some(savepoint) = savepoint {
             self.index_new_row(number, address, vacant)
                 .and_then(|()| match self.state(number).is_checked {
-                    true => check_row(self, number, address),
+                    true => check_changed_row(self, number, address, changes),
                     false => Ok(()),
                 })
                 .inspect_err(|_| self.roll_back_to(savepoint))?;

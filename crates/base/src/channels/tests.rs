@@ -150,6 +150,27 @@ fn who_ends_to_listen_gets_nothing_more_of_the_channel() {
 }
 
 #[test]
+fn who_forgets_channels_keeps_the_messages_that_wait_and_who_leaves_listens_to_none() {
+    let hub = Arc::new(Hub::default());
+    let one = hub.enter(1);
+    let names: Vec<_> = (0..3000)
+        .map(|number| channel(&format!("c{number}")))
+        .collect();
+    for name in &names {
+        one.listen(&Listening::To(name.clone()));
+    }
+    let number = post(&hub, "c1", "waits").unwrap();
+    hub.durable(number);
+    one.forget(&names[..2]);
+    one.forget(&names[..1]);
+    assert_eq!(one.channels(), names[2..]);
+    assert_eq!(post(&hub, "c1", "behind"), None);
+    assert_eq!(taken(&one), ["waits"]);
+    drop(one);
+    hub.look(|channels| assert_eq!(channels.beginning_with(b"").count(), 0));
+}
+
+#[test]
 fn a_listener_is_woken_by_what_it_waits_for() {
     let hub = Arc::new(Hub::default());
     let one = hub.enter(1);

@@ -235,6 +235,7 @@ impl Session {
             }
         }
         self.tell_keys(&mut invalid, output);
+        self.hear_no_more_of(invalid.left);
         self.bound_tracked(output);
     }
 

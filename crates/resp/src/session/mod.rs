@@ -419,14 +419,15 @@ impl Session {
             self.answer_deferred(&mut outcomes, now).await;
         }
         self.write_answers(planned, outcomes, output);
+        self.keep_slow();
+        self.add_counts(flight_began, now);
+        // The rest may have scripts that read.
+        if !self.rest.is_empty() {
+            return Continue::More;
+        }
         if self.tracking.is_some() {
             let have_read = self.pending.take_script_read();
             self.settle_scripts(have_read);
-        }
-        self.keep_slow();
-        self.add_counts(flight_began, now);
-        if !self.rest.is_empty() {
-            return Continue::More;
         }
         self.tell(output);
         self.end

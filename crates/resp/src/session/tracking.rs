@@ -16,12 +16,13 @@ use crate::reply::{Reply, Version};
 use crate::settings::Number;
 use crate::tracking::{CHANNEL, Invalid, all_address, key_address, prefix_address};
 use bytes::BytesMut;
-use sardonyx_base::channels::Listening;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// The most prefixes of a client.
 const PREFIXES_MAX: usize = 1000;
+/// The session gives up so many keys while it holds the hub of all sessions.
+const LEFT_AT_ONCE: usize = 1024;
 
 /// Which commands' keys are tracked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +48,7 @@ pub(super) struct Tracking {
     is_next: bool,
     keys: Keys,
     /// Keys to which the session began to listen for scripts of the present flight.
-    of_scripts: Vec<Arc<[u8]>>,
+    of_scripts: HashSet<Arc<[u8]>>,
     _tracker: Tracker,
 }
 
@@ -97,6 +98,8 @@ impl Keys {
 pub(super) struct Told {
     prefix: Option<Vec<u8>>,
     keys: Vec<Vec<u8>>,
+    /// The addresses of keys that were told, to which the session listens no more at the end.
+    pub left: Vec<Arc<[u8]>>,
 }
 
 /// The options of `CLIENT TRACKING ON`.
@@ -122,13 +125,13 @@ impl Session {
                     ));
                 }
                 let id = u64::try_from(words.integer()?).unwrap_or(0);
-                // As in Redis 0 is none.
-                if id > 0 && !self.keyspace.shared().clients.is_there(id) {
+                // No client has the number 0.
+                if !self.keyspace.shared().clients.is_there(id) {
                     return Err(Failure::Told(
                         "ERR The client ID you want redirect to does not exist",
                     ));
                 }
-                options.redirect = Some(id).filter(|id| *id > 0);
+                options.redirect = Some(id);
             } else if is(word, "prefix") && words.left() > 0 {
                 options.prefixes.push(words.wanted()?);
             } else if is(word, "bcast") {
@@ -225,7 +228,7 @@ impl Session {
             skips_own: options.skips_own,
             is_next: false,
             keys,
-            of_scripts: Vec::new(),
+            of_scripts: HashSet::new(),
             _tracker: tracker,
         };
         self.hear_of(all_address());
@@ -252,9 +255,7 @@ impl Session {
         let prefixes = tracking.prefixes.iter().flatten();
         let prefixes = prefixes.map(|prefix| prefix_address(prefix));
         let prefixes: Vec<_> = prefixes.chain([all_address()]).collect();
-        for address in tracking.keys.take().chain(prefixes) {
-            self.hear_no_more_of(address);
-        }
+        self.hear_no_more_of(tracking.keys.take().chain(prefixes));
     }
 
     /// `CLIENT CACHING`.
@@ -356,9 +357,12 @@ impl Session {
             };
             if tracking.keys.add(&address) {
                 if is_script {
-                    tracking.of_scripts.push(address.clone());
+                    tracking.of_scripts.insert(address.clone());
                 }
                 self.hear_of(address);
+            } else if !is_script {
+                // A script before may not read it, but this command does.
+                tracking.of_scripts.remove(&address);
             }
         }
     }
@@ -378,9 +382,7 @@ impl Session {
         let mut given_up = std::mem::take(&mut tracking.of_scripts);
         if !have_read {
             given_up.retain(|address| tracking.keys.remove(address).is_some());
-            for address in given_up {
-                self.hear_no_more_of(address);
-            }
+            self.hear_no_more_of(given_up);
         }
     }
 
@@ -397,9 +399,7 @@ impl Session {
         match found {
             Invalid::All => {
                 let keys = tracking.keys.take();
-                for address in keys {
-                    self.hear_no_more_of(address);
-                }
+                self.hear_no_more_of(keys);
                 self.tell_keys(told, output);
                 self.tell_invalid(None, output);
             }
@@ -410,18 +410,17 @@ impl Session {
             } => {
                 let is_own = tracking.skips_own && writer == self.id;
                 match prefix {
+                    // A command of the same flight may have read the key behind the change: it stays tracked.
+                    _ if is_own => {}
                     None => {
                         // Its client was told already, unless it has read the key again.
                         let Some(address) = tracking.keys.remove(&key_address(key)) else {
                             return;
                         };
-                        self.hear_no_more_of(address);
-                        if !is_own {
-                            self.tell_keys(told, output);
-                            self.tell_invalid(Some(vec![key.to_vec()]), output);
-                        }
+                        told.left.push(address);
+                        self.tell_keys(told, output);
+                        self.tell_invalid(Some(vec![key.to_vec()]), output);
                     }
-                    Some(_) if is_own => {}
                     Some(prefix) => {
                         if told.prefix.as_deref() != Some(prefix) {
                             self.tell_keys(told, output);
@@ -436,7 +435,8 @@ impl Session {
 
     /// Tells the keys that were gathered.
     pub(super) fn tell_keys(&mut self, told: &mut Told, output: &mut BytesMut) {
-        let Told { keys, .. } = std::mem::take(told);
+        told.prefix = None;
+        let keys = std::mem::take(&mut told.keys);
         if !keys.is_empty() {
             self.tell_invalid(Some(keys), output);
         }
@@ -485,18 +485,29 @@ impl Session {
         let most = self.keyspace.shared().settings.number(Number::TrackedKeys);
         // As in Redis 0 is no bound.
         let most = if most == 0 { u64::MAX } else { most };
+        let mut given_up = Vec::new();
         while let Some(tracking) = &mut self.tracking
             && let Some(address) = tracking.keys.pop_beyond(most)
         {
             let key = address[1..].to_vec();
-            self.hear_no_more_of(address);
+            given_up.push(address);
             self.tell_invalid(Some(vec![key]), output);
         }
+        self.hear_no_more_of(given_up);
     }
 
-    fn hear_no_more_of(&mut self, address: Arc<[u8]>) {
-        if let Some(inbox) = self.listens.inbox() {
-            inbox.listen(&Listening::NoMore(address));
+    /// Listens no more to addresses. Their messages that wait are ignored, as their keys are not tracked any more.
+    pub(super) fn hear_no_more_of(&mut self, addresses: impl IntoIterator<Item = Arc<[u8]>>) {
+        let Some(inbox) = self.listens.inbox() else {
+            return;
+        };
+        let mut addresses = addresses.into_iter();
+        loop {
+            let some: Vec<_> = addresses.by_ref().take(LEFT_AT_ONCE).collect();
+            if some.is_empty() {
+                return;
+            }
+            inbox.forget(&some);
         }
     }
 }

@@ -106,6 +106,61 @@ fn whole_databases_and_scripts_are_told() {
     );
 }
 
+/// A flight whose script reads nothing, and whose next command reads the script's key.
+#[test]
+#[cfg(feature = "lua")]
+fn a_key_of_a_script_that_a_command_behind_it_reads_is_tracked() {
+    let world = World::new(1);
+    let (mut one, mut other) = (tracking(&world, ""), world.session());
+    let lines = [
+        encode(&["EVAL", "return 1", "2", "k", "unread"]),
+        encode(&["GET", "k"]),
+    ];
+    let (output, _) = send(&mut one, &lines.concat());
+    assert_eq!(output, b":1\r\n_\r\n");
+    ask(&mut other, "MSET k 1 unread 1");
+    assert_eq!(told(&mut one), changed(&["k"]));
+}
+
+#[test]
+fn a_key_that_is_read_again_while_its_message_waits_is_told() {
+    let world = World::new(1);
+    let (mut one, mut other) = (tracking(&world, ""), world.session());
+    ask(&mut one, "MGET a b");
+    ask(&mut other, "MSET a 1 b 1 a 2");
+    let both = [changed(&["a"]), changed(&["b"])].concat();
+    // The messages are behind the answer, each key once.
+    assert_eq!(ask(&mut one, "GET a"), format!("$1\r\n2\r\n{both}"));
+    assert_eq!(told(&mut one), "");
+    ask(&mut one, "GET a");
+    ask(&mut other, "MSET a 3 b 3");
+    assert_eq!(told(&mut one), changed(&["a"]));
+    // A client that stops to track leaves nothing behind.
+    ask(&mut one, "MGET a b c");
+    ask(&mut one, "CLIENT TRACKING OFF");
+    assert!(ask(&mut other, "INFO").contains("tracking_total_keys:0\r\n"));
+    ask(&mut one, "CLIENT TRACKING ON");
+    ask(&mut one, "MGET a b c");
+    drop(one);
+    assert!(ask(&mut other, "INFO").contains("tracking_total_keys:0\r\n"));
+}
+
+/// A flight that reads a key behind its own change, of which it is not told.
+#[test]
+fn a_key_that_is_read_behind_an_own_change_is_tracked() {
+    let world = World::new(1);
+    let (mut one, mut other) = (tracking(&world, "NOLOOP"), world.session());
+    let lines = [
+        encode(&["GET", "k"]),
+        encode(&["SET", "k", "1"]),
+        encode(&["GET", "k"]),
+    ];
+    let (output, _) = send(&mut one, &lines.concat());
+    assert_eq!(output, b"_\r\n+OK\r\n$1\r\n1\r\n");
+    ask(&mut other, "SET k 2");
+    assert_eq!(told(&mut one), changed(&["k"]));
+}
+
 #[test]
 fn prefixes_are_told_together_and_own_changes_left_out() {
     let world = World::new(1);
@@ -133,6 +188,7 @@ fn prefixes_are_told_together_and_own_changes_left_out() {
         ("PREFIX x", "PREFIX option requires BCAST mode"),
         ("BCAST NOSUCH", "syntax error"),
         ("BCAST REDIRECT 999", "does not exist"),
+        ("BCAST REDIRECT 0", "does not exist"),
     ] {
         let line = format!("CLIENT TRACKING ON {options}");
         let answer = ask(&mut one, line.trim_end());

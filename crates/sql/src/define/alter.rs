@@ -18,6 +18,7 @@ use super::rename;
 use super::retype::retype_column;
 use super::sequences::{draw_of_own, named_by_identity};
 use super::validating;
+use super::validity;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
@@ -211,6 +212,7 @@ fn add_column(
         )?;
         return add_generated(tx, relation, &column, &expression, path);
     }
+    let is_valid = relation.notes.not_valid.is_empty();
     let source = tx.view();
     let is_empty = Source::count(source, relation.number)? == 0;
     let computed = column.notes.default.is_some() || column.sequence.is_some();
@@ -228,7 +230,10 @@ fn add_column(
         column.default.clone(),
     )?;
     if computed && !is_empty {
-        filled::fill(tx, relation, &mut column, &names, with)?;
+        // Rows keep what they violate.
+        validity::adding(tx, relation.number, is_valid, |tx| {
+            filled::fill(tx, relation, &mut column, &names, with)
+        })?;
     }
     add_sequence(tx, &relation.name, &mut column)?;
     let mut notes = relation.notes.clone();
@@ -275,7 +280,11 @@ fn add_generated(
         &is_own,
         path.zone(),
     )?;
-    tx.add_generated(relation.number, &[made])?;
+    // Rows keep what they violate.
+    let is_valid = relation.notes.not_valid.is_empty();
+    validity::adding(tx, relation.number, is_valid, |tx| {
+        Ok(tx.add_generated(relation.number, &[made])?)
+    })?;
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
     notes.columns.insert(number, column.notes.clone());

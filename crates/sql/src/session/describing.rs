@@ -25,6 +25,7 @@ use crate::sequences::Draws;
 use crate::source::Source;
 use crate::table_names::TableNames;
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::TypeNames;
 use crate::values::cast::Coercion;
 use sardonyx::low_level::Reached;
 use sardonyx::schema::Value;
@@ -301,7 +302,8 @@ pub(super) fn executed(
         draws,
         |with| {
             let scope = Scope::default();
-            let mut none = Parameters::default();
+            let names = TypeNames::in_zone(with.context.zone().as_ref());
+            let mut none = Parameters::default().naming(names);
             let mut compiler = Compiler::new(&scope, &mut none);
             let mut values = Vec::with_capacity(trees.len());
             for (tree, kind) in trees.iter().zip(&kinds) {

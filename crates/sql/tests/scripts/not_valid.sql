@@ -499,3 +499,44 @@ SELECT conname, condeferred, convalidated, pg_get_constraintdef(oid) FROM pg_con
 ----
 deferred|t|f|FOREIGN KEY (owner) REFERENCES owners(id) DEFERRABLE INITIALLY DEFERRED NOT VALID
 things_owner_fkey|f|t|FOREIGN KEY (owner) REFERENCES owners(id)
+
+# A reference of the same columns as one that is not valid is checked.
+statement ok
+CREATE TABLE towns (id int PRIMARY KEY)
+
+statement ok
+CREATE TABLE streets (id int PRIMARY KEY, town int, n int)
+
+statement INSERT 0 2
+INSERT INTO streets VALUES (1, 1, -5), (2, null, 3)
+
+statement ok
+ALTER TABLE streets ADD CONSTRAINT unchecked FOREIGN KEY (town) REFERENCES towns NOT VALID
+
+statement error 23503
+ALTER TABLE streets ADD CONSTRAINT checked FOREIGN KEY (town) REFERENCES towns ON DELETE CASCADE
+
+statement ok
+ALTER TABLE streets RENAME CONSTRAINT unchecked TO of_town
+
+query
+SELECT conname, convalidated FROM pg_constraint WHERE conrelid = 'streets'::regclass ORDER BY 1
+----
+of_town|f
+streets_pkey|t
+
+# A row that is stored elsewhere as it gets a value of a later column keeps its reference.
+statement ok
+ALTER TABLE streets ADD COLUMN name text
+
+statement UPDATE 1
+UPDATE streets SET name = 'a' WHERE id = 1
+
+statement ok
+ALTER TABLE streets ADD COLUMN code int
+
+statement error 23503
+UPDATE streets SET code = 1, town = 2 WHERE id = 1
+
+statement UPDATE 1
+UPDATE streets SET code = 1 WHERE id = 1

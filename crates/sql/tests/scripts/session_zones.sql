@@ -326,3 +326,21 @@ select at from e where id = 2
 ----
 2024-07-16 07:30:00+09
 
+
+# Texts in EXECUTE are read in the session's zone.
+statement ok
+set timezone = 'Asia/Tokyo'
+
+statement ok
+create table executed (at timestamptz, of_day timetz)
+
+statement ok
+prepare put_moments as insert into executed values ($1, $2)
+
+statement INSERT 0 1
+execute put_moments ('2024-01-01 10:00', '10:00')
+
+query
+select * from executed
+----
+2024-01-01 10:00:00+09|10:00:00+09

@@ -285,3 +285,31 @@ query
 SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'kids'::regclass AND contype = 'f'
 ----
 FOREIGN KEY (code) REFERENCES parents(code) ON DELETE SET NULL
+
+# Columns whose values are computed for rows that are there: the rows need not meet a condition that is not valid.
+statement ok
+CREATE TABLE streets (id int PRIMARY KEY, n int)
+
+statement INSERT 0 2
+INSERT INTO streets VALUES (1, -5), (2, 3)
+
+statement ok
+ALTER TABLE streets ADD CONSTRAINT positive CHECK (n > 0) NOT VALID
+
+statement ok
+ALTER TABLE streets ADD COLUMN number serial
+
+statement ok
+ALTER TABLE streets ADD COLUMN built date DEFAULT now()::date
+
+statement ok
+ALTER TABLE streets ADD COLUMN next int GENERATED ALWAYS AS (n + 1) STORED
+
+query
+SELECT id, n, number, next FROM streets ORDER BY id
+----
+1|-5|1|-4
+2|3|2|4
+
+statement error 23514
+UPDATE streets SET built = null WHERE id = 1

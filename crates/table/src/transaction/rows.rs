@@ -130,7 +130,7 @@ impl Transaction<'_> {
         let before = self.image(number, at)?;
         let changed = self.unindex_row(number, at, indexes).and_then(|()| {
             if moves {
-                return self.move_row(number, &schema, &name, at, row);
+                return self.move_row(number, (&schema, &name), at, row, &changes);
             }
             self.write_unindexed(number, at, indexes, row, fixed)?;
             self.index_row(number, at, indexes)?;
@@ -269,10 +269,10 @@ impl Transaction<'_> {
     fn move_row(
         &mut self,
         number: u16,
-        schema: &Schema,
-        name: &str,
+        (schema, name): (&Schema, &str),
         at: Address,
         row: &RowWriter<'_>,
+        changes: &dyn Fn(usize) -> bool,
     ) -> Result<Address, TableError> {
         let there = self.row_there(number, at)?;
         let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
@@ -286,7 +286,7 @@ impl Transaction<'_> {
         self.fill(number, schema, name, &all, &mut fixed)?;
         self.delete_unindexed(number, at)?;
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
-        self.place_bytes(number, &fixed, hash, None)
+        self.place_bytes(number, &fixed, hash, None, changes)
     }
 
     /// Inserts a record of the first shape, whose key is new, into a table of several: the columns that were added get
