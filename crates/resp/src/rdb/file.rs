@@ -1,14 +1,12 @@
 //! Files of keys as Redis saves them (`dump.rdb`): databases, keys with their times and values, libraries of functions.
 //!
-//! A file is read from its front, once, an item after the other. The end of an item is found first ([`extent`]), so that
+//! A file is read from its front, once, an item after the other. The end of an item is found first (`extent`), so that
 //! it is read as a payload is, and an item that is too large to be read is skipped.
 //!
 //! Invariants: no file makes a reader panic; `ITEM_BYTES_MAX`, `DECODED_BYTES_MAX` and `ELEMENTS_MAX` bound its memory.
 //! An error names a place in the file.
 //!
 //! Source: `rdb.h` and `rdb.c` of Redis 7.0, for the format alone.
-//!
-//! [`extent`]: super::extent
 
 use super::extent::{ITEM_BYTES_MAX, Source};
 use super::input::{Input, Taken};

@@ -1,4 +1,4 @@
-//! Values as Redis serialises them: the payloads of `DUMP` and `RESTORE`, and the keys of a file ([`file`]).
+//! Values as Redis serialises them: the payloads of `DUMP` and `RESTORE`, and the keys of a file ([`mod@file`]).
 //!
 //! A payload is a byte of the value's type, the value, the format's version, and a checksum of all bytes before it.
 //! Values are written in the forms that every Redis since 7.0 reads (version 10). They are read in all forms of Redis
