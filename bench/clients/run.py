@@ -21,7 +21,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SECONDS = 300
-# What a program ends with if its library is not installed.
+# The exit code of a program whose library is not installed.
 SKIPPED = 77
 
 
@@ -227,7 +227,7 @@ CLIENTS = {
     "ioredis": (lambda: node_module("ioredis"), redis_node),
 }
 
-# Those of redis_libraries.py, by its names.
+# The programs of redis_libraries.py, by its names.
 LIBRARIES = """
 limits redlock pottery redis_locks rq rq_failures streams arq huey dramatiq celery django
 bullmq bull bee_queue redlock_node rate_limiter_flexible connect_redis go_redis jedis lettuce

@@ -295,7 +295,7 @@ fn put_key(data: &mut Live<'_, '_>, key: &KeyItem) -> Result<(), Failure> {
     data.put_whole_value(&key.name, value, expires)
 }
 
-/// How heavy an item is in a transaction, in elements.
+/// The weight of an item in a transaction, in elements.
 fn weight_of(item: &Item) -> usize {
     let (elements, bytes) = match item {
         Item::Library(library) => (1, library.code.as_ref().map_or(0, Vec::len)),

@@ -55,7 +55,7 @@ fn text((command, subcommand): Key) -> String {
     }
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum End {
     Answered,

@@ -10,8 +10,8 @@ use crate::schema::Schema;
 use index_names::IndexNames;
 use references::References;
 
-/// What the schemas of a store's tables say of each other: the references between them, and the names of their indexes. So
-/// neither is found by a look at all schemas. Copies share their parts: a snapshot has its own.
+/// The relations between a store's tables, from their schemas: references, and the names of indexes. So neither is found
+/// by a look at all schemas. Copies share their parts: a snapshot has its own.
 #[derive(Clone, Debug, Default)]
 pub struct Relations {
     references: References,

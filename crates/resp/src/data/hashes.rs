@@ -14,7 +14,7 @@ pub(crate) struct Hashes {
     /// Parts from one key to the next.
     step: usize,
     first: u64,
-    /// Those of the further keys. Most commands have none.
+    /// The hashes of the further keys. Most commands have none.
     more: Box<[u64]>,
 }
 

@@ -28,7 +28,7 @@ const LEFT_AT_ONCE: usize = 1024;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Choice {
     All,
-    /// Those of the command behind `CLIENT CACHING YES`.
+    /// The keys of the command behind `CLIENT CACHING YES`.
     In,
     /// All but those of the command behind `CLIENT CACHING NO`.
     Out,
@@ -93,7 +93,7 @@ impl Keys {
     }
 }
 
-/// Keys that are told together, since they changed one behind the other and begin with the same prefix.
+/// The keys of one message: they changed one behind the other, and begin with the same prefix.
 #[derive(Default)]
 pub(super) struct Told {
     prefix: Option<Vec<u8>>,

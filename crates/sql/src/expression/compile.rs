@@ -113,8 +113,7 @@ impl<'a> Compiler<'a> {
         compiled
     }
 
-    /// The value of a call in a row: of a set-returning function, its place among the values that the query's rows are
-    /// extended by.
+    /// A call's value in a row of a set-returning function: its place among the values that extend the query's rows.
     ///
     /// # Errors
     /// `0A000` if set-returning functions are not allowed here.
