@@ -1,5 +1,6 @@
 //! From text to syntax trees, with bounds on the length and the depth of a text.
 
+mod adjacent;
 mod arguments;
 mod block;
 mod collations;
@@ -54,6 +55,7 @@ pub(crate) use type_command::{TypeChange, TypeCommand};
 use crate::error::{SqlError, code};
 use crate::kept::keep;
 use crate::position::of_location;
+use adjacent::with_joined_texts;
 use arguments::with_arguments;
 use block::{is_do, parse_do};
 use collations::with_collations;
@@ -330,7 +332,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     let deep = check_depth(&tokens, 4 * NESTING_MAX);
     deep.map_err(|(error, at)| at_location(text, error, at))?;
     check_forms(&tokens).map_err(|(error, at)| at_location(text, error, at))?;
-    let tokens = with_explained_queries(with_nested_queries(tokens));
+    let tokens = with_explained_queries(with_nested_queries(with_joined_texts(tokens)));
     let tokens = without_tablespaces(tokens)?;
     let tokens = with_arguments(with_symmetric(tokens));
     let tokens = with_nested_sets(with_exclusions(with_cast_offsets(tokens)));
@@ -398,11 +400,12 @@ fn with_truths(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 }
 
 /// Removes modes that the parser does not know, and that all transactions have: `[NOT] DEFERRABLE` of a transaction,
-/// since one that reads never waits nor fails. Also `NO KEY` and `KEY` of a lock of rows.
+/// since one that reads never waits nor fails. Also `NO KEY` and `KEY` of a lock of rows, and `CONCURRENTLY` of an index that
+/// is dropped.
 fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_one = |token: &TokenWithSpan| {
         matches!(&token.token, Token::Word(word)
-            if ["deferrable", "key"].iter().any(|known| known.eq_ignore_ascii_case(&word.value)))
+            if ["deferrable", "key", "concurrently"].iter().any(|known| known.eq_ignore_ascii_case(&word.value)))
     };
     if !tokens.iter().any(is_one) {
         return tokens;
@@ -447,6 +450,10 @@ fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 ("key", "share", _) => dropped.push(at + 1),
                 _ => {}
             }
+        }
+        // No statement waits for the end of others that use an index.
+        if at > 1 && (word(at - 2), word(at - 1), word(at)) == ("drop", "index", "concurrently") {
+            dropped.push(at);
         }
     }
     for at in dropped.into_iter().rev() {

@@ -8,6 +8,7 @@ use crate::copy::options::CopyFormat;
 use crate::cursors::CursorCommand;
 use crate::database::Database;
 use crate::expression::Expr;
+use crate::expression::functions::naming_tables;
 use crate::names::qualified;
 use crate::on_commit::OnCommit;
 use crate::parse::comment::Comment;
@@ -110,7 +111,7 @@ impl Prepared {
             waits,
             notifies,
             only_signals,
-            names_tables: lower.contains("regclass") || lower.contains("pg_table_is_visible"),
+            names_tables: names_tables(&lower),
             text,
             statement,
             special: None,
@@ -520,6 +521,12 @@ impl Prepared {
     pub(crate) fn names_tables(&self) -> bool {
         self.names_tables
     }
+}
+
+/// True if a text, in lower case, may find tables by names in texts.
+fn names_tables(lower: &str) -> bool {
+    let found = |name: &&str| lower.contains(*name);
+    ["regclass", "pg_table_is_visible"].iter().any(found) || naming_tables().iter().any(found)
 }
 
 fn is_signal(statement: &Statement) -> bool {

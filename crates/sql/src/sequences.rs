@@ -168,7 +168,16 @@ pub(crate) struct Draws {
 pub(crate) struct Drawn {
     /// `None` before the first one: each statement takes and leaves it.
     pub by_sequence: Option<Arc<HashMap<String, i64>>>,
-    pub last: Option<i64>,
+    /// The number of `lastval`, and the sequence that gave it.
+    pub last: Option<(u64, i64)>,
+}
+
+impl Drawn {
+    /// Keeps a number as the session's last one of a sequence.
+    fn keep(&mut self, name: &str, number: i64) {
+        let drawn = self.by_sequence.get_or_insert_default();
+        Arc::make_mut(drawn).insert(name.to_string(), number);
+    }
 }
 
 impl Draws {
@@ -318,10 +327,10 @@ impl Draws {
                     };
                     Ok((draw, number, again.is_some()))
                 })?;
+        let counter = draw.counter;
         self.note(name, draw, is_again)?;
-        let drawn = self.session.by_sequence.get_or_insert_default();
-        Arc::make_mut(drawn).insert(name.to_string(), number);
-        self.session.last = Some(number);
+        self.session.keep(name, number);
+        self.session.last = Some((counter, number));
         Ok(number)
     }
 
@@ -350,7 +359,8 @@ impl Draws {
     /// # Errors
     /// `55000` if it drew none.
     pub fn last(&self) -> Result<i64, SqlError> {
-        self.session.last.ok_or_else(|| {
+        let last = self.session.last.map(|(_, number)| number);
+        last.ok_or_else(|| {
             SqlError::new(
                 code::NOT_IN_PREREQUISITE_STATE,
                 "lastval is not yet defined in this session",
@@ -403,7 +413,18 @@ impl Draws {
                 };
                 Ok((draw, is_again))
             })?;
-        self.note(name, draw, is_again)
+        let counter = draw.counter;
+        self.note(name, draw, is_again)?;
+        // A number that counts as drawn is the session's last one of this sequence.
+        if is_called {
+            self.session.keep(name, value);
+            if let Some((of, last)) = &mut self.session.last
+                && *of == counter
+            {
+                *last = value;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -229,6 +229,7 @@ impl<'n> Names<'n> {
             }
             Question::Exists => format!("EXISTS(SubPlan {number})"),
             Question::Value | Question::Array(_) => format!("(SubPlan {number})"),
+            Question::Column(place) => format!("(SubPlan {number}).{}", place + 1),
         }
     }
 

@@ -38,6 +38,8 @@ pub(crate) type Asked = (Vec<Value>, Rc<Answer>);
 #[derive(Debug)]
 pub(crate) enum Answer {
     Value(Value),
+    /// The only row; without values, if there is none.
+    Row(Vec<Value>),
     Rows(Found),
 }
 

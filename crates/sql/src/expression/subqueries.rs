@@ -37,6 +37,31 @@ impl Compiler<'_> {
         })
     }
 
+    /// The columns of a query's only row, for as many places as it must have columns.
+    ///
+    /// # Errors
+    /// `42601` if it has another number of columns.
+    pub fn columns_of(&mut self, query: &Query, places: usize) -> Result<Vec<Typed>, SqlError> {
+        let asked = self.planned(query)?;
+        if asked.columns.len() != places {
+            return Err(SqlError::syntax(
+                "number of columns does not match number of values",
+            ));
+        }
+        let specs = asked.columns.clone();
+        let Expr::Subquery(first) = asked.expr(Question::Column(0)) else {
+            return Ok(Vec::new());
+        };
+        let columns = specs.iter().enumerate().map(|(place, spec)| Typed {
+            expr: Expr::Subquery(Box::new(Subquery {
+                question: Question::Column(place),
+                ..(*first).clone()
+            })),
+            spec: spec.with_collation(spec.collation.implicit()),
+        });
+        Ok(columns.collect())
+    }
+
     /// Compiles the test that a query has rows.
     pub(super) fn exists(&mut self, query: &Query, negated: bool) -> Result<Typed, SqlError> {
         let asked = self.planned(query)?;

@@ -58,6 +58,9 @@ pub(crate) struct Subquery {
 pub(crate) enum Question {
     /// The value of the only row; null if there is none.
     Value,
+    /// The value of the only row in this column; null if there is no row. All columns of one query have its number, so it
+    /// runs once for them.
+    Column(usize),
     /// True if there are rows.
     Exists,
     /// An array of the values of all rows, of this type.

@@ -7,7 +7,7 @@ use super::target::key_columns;
 use super::whole::{conditions_first, insert_whole, with_row};
 use super::write::{columns_of, is_referenced, whole_row};
 use crate::error::{SqlError, code};
-use crate::expression::{Environment, Expr, Scope};
+use crate::expression::{Compiler, Environment, Expr, Scope, Typed, row_of};
 use crate::index_names::changed_with;
 use crate::indexed::ColumnValue;
 use crate::memory::bytes_of;
@@ -57,7 +57,7 @@ pub(crate) fn compile_changes(
     assignments: &[Assignment],
 ) -> Result<Changes, SqlError> {
     let mut set: Vec<(StoredColumn, Expr)> = Vec::with_capacity(assignments.len());
-    let mut assign = |planning: &mut Planning<'_>, name: &ast::ObjectName, tree: &Tree| {
+    let mut assign = |planning: &mut Planning<'_>, name: &ast::ObjectName, to: Assigned<'_>| {
         let parts = parts_of(name)?;
         // A name with a point before it is a part of a column; no type has parts.
         let name = parts.first().map_or("", String::as_str);
@@ -72,36 +72,54 @@ pub(crate) fn compile_changes(
                 "multiple assignments to same column \"{name}\""
             )));
         }
-        let expr = match is_default(tree) {
+        let expr = match to {
             // A generated column is computed in any case.
-            true if column.is_generated => return Ok(()),
-            true => super::insert::default_of(planning, column)?,
-            false if column.is_generated => {
+            Assigned::Tree(tree) if is_default(tree) && column.is_generated => return Ok(()),
+            Assigned::Tree(tree) if is_default(tree) => {
+                super::insert::default_of(planning, column)?
+            }
+            _ if column.is_generated => {
                 let detail = format!("Column \"{}\" is a generated column.", column.name);
                 return Err(only_to_default(&column.name, detail));
             }
-            false if column.identity == Some('a') => {
+            _ if column.identity == Some('a') => {
                 let detail = format!(
                     "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
                     column.name
                 );
                 return Err(only_to_default(&column.name, detail));
             }
-            false => compile_assigned(planning, scope, column, tree)?,
+            Assigned::Tree(tree) => compile_assigned(planning, scope, column, tree)?,
+            Assigned::Typed(typed) => assigned(&mut planning.compiler(scope), column, typed)?,
         };
         set.push((StoredColumn::of(column), expr));
         Ok(())
     };
     for assignment in assignments {
         match (&assignment.target, &assignment.value) {
-            (AssignmentTarget::ColumnName(name), tree) => assign(planning, name, tree)?,
-            (AssignmentTarget::Tuple(names), Tree::Tuple(trees)) if names.len() == trees.len() => {
-                for (name, tree) in names.iter().zip(trees) {
-                    assign(planning, name, tree)?;
+            (AssignmentTarget::ColumnName(name), tree) => {
+                assign(planning, name, Assigned::Tree(tree))?;
+            }
+            (AssignmentTarget::Tuple(names), Tree::Subquery(query)) => {
+                let columns = planning.compiler(scope).columns_of(query, names.len())?;
+                for (name, typed) in names.iter().zip(columns) {
+                    assign(planning, name, Assigned::Typed(typed))?;
                 }
             }
-            _ => {
-                return Err(SqlError::unsupported("this form of SET is not supported"));
+            (AssignmentTarget::Tuple(names), tree) => {
+                let Some(trees) = row_of(tree) else {
+                    return Err(SqlError::unsupported(
+                        "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
+                    ));
+                };
+                if names.len() != trees.len() {
+                    return Err(SqlError::syntax(
+                        "number of columns does not match number of values",
+                    ));
+                }
+                for (name, tree) in names.iter().zip(trees) {
+                    assign(planning, name, Assigned::Tree(tree))?;
+                }
             }
         }
     }
@@ -133,6 +151,13 @@ pub(crate) fn compile_changes(
     })
 }
 
+/// The value that a column gets.
+enum Assigned<'t> {
+    Tree(&'t Tree),
+    /// A column of a query that gives values to several.
+    Typed(Typed),
+}
+
 /// The error of a column that accepts only `DEFAULT`.
 fn only_to_default(column: &str, detail: String) -> SqlError {
     SqlError::new(
@@ -160,6 +185,15 @@ pub(crate) fn compile_assigned(
 ) -> Result<Expr, SqlError> {
     let mut compiler = planning.compiler(scope);
     let typed = compiler.compile(tree)?;
+    assigned(&mut compiler, column, typed)
+}
+
+/// A value, as one of the column into which it is stored.
+fn assigned(
+    compiler: &mut Compiler<'_>,
+    column: &RelationColumn,
+    typed: Typed,
+) -> Result<Expr, SqlError> {
     let kind = typed.kind();
     let coerced = compiler.coerce(typed, column.spec, Coercion::Assignment);
     coerced.map_err(|error| match error.code {

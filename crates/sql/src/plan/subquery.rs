@@ -161,6 +161,10 @@ impl Asking<'_> {
         };
         match (&*answer, &self.subquery.question) {
             (Answer::Value(value), _) => Ok(value.clone()),
+            (Answer::Row(values), Question::Column(place)) => {
+                Ok(values.get(*place).cloned().unwrap_or(Value::Null))
+            }
+            (Answer::Row(_), _) => Ok(Value::Null),
             (Answer::Rows(found), Question::Compared(compared)) => {
                 let left = self.left(row, with)?;
                 Ok(compared
@@ -202,7 +206,7 @@ impl Asking<'_> {
     fn equal_values(&self, with: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
         match &*self.constant_answer(with)? {
             Answer::Rows(found) => Ok(found.values.clone()),
-            Answer::Value(_) => Ok(Vec::new()),
+            Answer::Value(_) | Answer::Row(_) => Ok(Vec::new()),
         }
     }
 
@@ -213,7 +217,7 @@ impl Asking<'_> {
     fn count_equal(&self, with: &Environment<'_>) -> Result<usize, SqlError> {
         match &*self.constant_answer(with)? {
             Answer::Rows(found) => Ok(found.values.len()),
-            Answer::Value(_) => Ok(0),
+            Answer::Value(_) | Answer::Row(_) => Ok(0),
         }
     }
 
@@ -241,23 +245,39 @@ impl Asking<'_> {
         Ok(left)
     }
 
+    /// The only row of the query; without values, if it has none.
+    ///
+    /// # Errors
+    /// Evaluation errors; `21000` if it has several rows.
+    fn only_row(
+        &self,
+        source: &dyn Source,
+        with: &Environment<'_>,
+    ) -> Result<Vec<Value>, SqlError> {
+        let mut only = None;
+        self.query.plan.rows(source, with, 2, &mut |row| {
+            if only.is_some() {
+                return Err(SqlError::new(
+                    code::CARDINALITY_VIOLATION,
+                    "more than one row returned by a subquery used as an expression",
+                ));
+            }
+            only = Some(std::mem::take(row));
+            Ok(true)
+        })?;
+        Ok(only.unwrap_or_default())
+    }
+
     fn answer(&self, reading: Reading<'_>, with: &Environment<'_>) -> Result<Answer, SqlError> {
         let source = reading.source;
         match &self.subquery.question {
             Question::Value => {
-                let mut value = None;
-                self.query.plan.rows(source, with, 2, &mut |row| {
-                    if value.is_some() {
-                        return Err(SqlError::new(
-                            code::CARDINALITY_VIOLATION,
-                            "more than one row returned by a subquery used as an expression",
-                        ));
-                    }
-                    value = Some(row.pop().unwrap_or(Value::Null));
-                    Ok(true)
-                })?;
-                Ok(Answer::Value(value.unwrap_or(Value::Null)))
+                let row = self.only_row(source, with)?;
+                Ok(Answer::Value(
+                    row.into_iter().next_back().unwrap_or(Value::Null),
+                ))
             }
+            Question::Column(_) => Ok(Answer::Row(self.only_row(source, with)?)),
             Question::Exists => {
                 let mut any = false;
                 self.query.plan.rows(source, with, 1, &mut |_| {
@@ -393,6 +413,7 @@ impl Kept {
     ) -> Result<(), SqlError> {
         let bytes_of = |answer: &Answer| match answer {
             Answer::Value(_) => 0,
+            Answer::Row(values) => crate::memory::bytes_of(values),
             Answer::Rows(found) => found.bytes,
         };
         let more = bytes_of(&answer);

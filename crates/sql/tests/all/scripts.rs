@@ -274,6 +274,8 @@ scripts! {
     merge_sources: "merge_sources.sql",
     any_operators: "any_operators.sql",
     added_columns: "added_columns.sql",
+    adjacent_texts: "adjacent_texts.sql",
+    set_from_queries: "set_from_queries.sql",
     dependencies: "dependencies.sql",
     names_of_constraints: "names_of_constraints.sql",
     row_types: "row_types.sql",

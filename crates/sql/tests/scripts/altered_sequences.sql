@@ -466,3 +466,25 @@ drop table owner
 
 statement error 42P01
 select nextval('owned')
+
+# setval counts as a draw of this sequence, unless the number is drawn next.
+statement ok
+create sequence counted
+
+statement ok
+create sequence beside
+
+query
+select nextval('counted'), setval('counted', 40), currval('counted'), lastval()
+----
+1|40|40|40
+
+query
+select setval('counted', 7, false), currval('counted'), lastval(), nextval('counted')
+----
+7|40|40|7
+
+query
+select nextval('beside'), setval('counted', 9), currval('counted'), lastval()
+----
+1|9|9|1

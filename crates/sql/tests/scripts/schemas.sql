@@ -708,3 +708,30 @@ select * from public.same where exists (select 1 where around.same.id = 1)
 
 statement error 42703
 select * from around.same where exists (select 1 from public.same where around.same.nosuch = 1)
+
+# Functions find tables of all schemas of the path by name.
+statement ok
+create schema first_of_path
+
+statement ok
+create table public.found_by_name (a int)
+
+statement ok
+set search_path = first_of_path, public
+
+query
+select pg_total_relation_size('found_by_name'), pg_table_size('found_by_name'), pg_relation_size('found_by_name')
+----
+0|0|0
+
+statement ok
+create index found_index on found_by_name (a)
+
+statement ok
+drop index concurrently if exists found_index
+
+statement error 42704
+drop index concurrently found_index
+
+statement ok
+reset search_path

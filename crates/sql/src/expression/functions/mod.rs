@@ -64,6 +64,7 @@ pub(super) use texts::{
 };
 pub(super) use times::PRESENT;
 
+use crate::types::SqlType;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -116,6 +117,20 @@ pub(super) fn named(name: &str) -> &'static [Function] {
         named
     });
     NAMED.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// The names of functions that find a table by a name in a text. Those of sequences find theirs in another way.
+pub(crate) fn naming_tables() -> &'static [&'static str] {
+    static NAMING: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let finds = |function: &Function| {
+            let is_table = |kind: &definition::Kind| kind.plain() == Some(SqlType::Regclass);
+            !function.0.is_of_session && function.0.arguments.iter().any(is_table)
+        };
+        let mut names: Vec<&str> = all().filter(finds).map(|found| found.0.name).collect();
+        names.dedup();
+        names
+    });
+    &NAMING
 }
 
 /// The catalogue's number for the function at a place. It differs from PostgreSQL's own numbers, and those of tables.
