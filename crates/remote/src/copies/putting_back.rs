@@ -97,7 +97,7 @@ impl From<StoreError> for Unfinished {
 }
 
 /// The copies in the set know the register from now on. If the keeper is restored once more before a host serves, they show
-/// it. Others are not told: that they do not know it shows that they have to be compared.
+/// it. Others do not record it. That they do not know it shows that they have to be compared.
 fn tell_set(members: &Members, evidence: &Evidence, record: &SetRecord) {
     let is_in = |place: &str| record.in_sync().any(|copy| copy.place == place);
     let answers = evidence.answers.iter();
