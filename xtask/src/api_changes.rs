@@ -161,14 +161,20 @@ mod tests {
         assert_eq!(changes.to_string(), "- pub b\n+ pub c\n");
         let judge = |after| verdict("v1", version("0.3.4"), version(after), &changes);
         let refused = judge("0.3.9").unwrap_err().to_string();
-        assert!(refused.ends_with("must be at least 0.4.0, and is 0.3.9"), "{refused}");
+        assert!(
+            refused.ends_with("must be at least 0.4.0, and is 0.3.9"),
+            "{refused}"
+        );
         assert!(judge("0.4.0").is_ok() && judge("1.0.0").is_ok());
     }
 
     #[test]
     fn the_version_is_the_workspaces() {
         let manifest = "[package]\nversion = \"9.0.0\"\n[workspace.package]\nedition = \"2024\"\nversion = \"1.2.3\"\n[x]\n";
-        assert_eq!(Version::of_workspace(manifest).unwrap().to_string(), "1.2.3");
+        assert_eq!(
+            Version::of_workspace(manifest).unwrap().to_string(),
+            "1.2.3"
+        );
         for wrong in [
             "",
             "[workspace.package]\n[x]\nversion = \"1.2.3\"\n",

@@ -125,7 +125,10 @@ mod tests {
             ("crates/one/src/lib.rs", "mod a;\n"),
             ("crates/one/src/a/b.rs", used),
             ("crates/one/src/c.rs", used),
-            ("crates/one/src/d.rs", "mod tests {\n    unsafe { f() }\n}\n"),
+            (
+                "crates/one/src/d.rs",
+                "mod tests {\n    unsafe { f() }\n}\n",
+            ),
             ("crates/one/tests/all/e.rs", used),
             ("lab/src/f/mod.rs", used),
             ("lab/src/g.rs", used),
@@ -147,10 +150,21 @@ mod tests {
 
     #[test]
     fn names_in_a_row_are_below_or_beside_its_first() {
-        let row = row(&(7, "| `mapped::session` with `commit`, `group` | z |".to_owned())).unwrap();
-        let places: Vec<&str> = row.names[1..].iter().map(|(name, _)| name.as_str()).collect();
+        let row = row(&(
+            7,
+            "| `mapped::session` with `commit`, `group` | z |".to_owned(),
+        ))
+        .unwrap();
+        let places: Vec<&str> = row.names[1..]
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
         assert_eq!(places, ["commit", "group"]);
-        assert!(row.names[1].1.contains(&"mapped::session::commit".to_owned()));
+        assert!(
+            row.names[1]
+                .1
+                .contains(&"mapped::session::commit".to_owned())
+        );
         assert!(row.names[2].1.contains(&"mapped::group".to_owned()));
     }
 }

@@ -76,9 +76,13 @@ fn faults_of(package: &Value, all: &[Value]) -> Vec<String> {
             faults.push(format!("{name}: no {field}"));
         }
     }
-    let has_features = package["features"].as_object().is_some_and(|all| !all.is_empty());
+    let has_features = package["features"]
+        .as_object()
+        .is_some_and(|all| !all.is_empty());
     if has_features && !package["metadata"]["docs"]["rs"].is_object() {
-        faults.push(format!("{name}: features, and no [package.metadata.docs.rs]"));
+        faults.push(format!(
+            "{name}: features, and no [package.metadata.docs.rs]"
+        ));
     }
     for dependency in package["dependencies"].as_array().into_iter().flatten() {
         let other = all.iter().find(|one| one["name"] == dependency["name"]);
@@ -135,6 +139,9 @@ mod tests {
         std::fs::write(directory.path().join("LICENSE-MIT"), "MIT").unwrap();
         let package = json!({ "name": "bare", "manifest_path": manifest });
         let missing = missing_licenses(&package);
-        assert!(missing.len() == 1 && missing[0].contains("LICENSE-APACHE"), "{missing:?}");
+        assert!(
+            missing.len() == 1 && missing[0].contains("LICENSE-APACHE"),
+            "{missing:?}"
+        );
     }
 }

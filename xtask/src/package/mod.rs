@@ -84,22 +84,41 @@ mod tests {
         let others = places.iter().filter(|place| !place.starts_with(value));
         let others: Vec<String> = others.map(first).collect();
         assert!(!places.is_empty(), "{file} has no {before:?}");
-        assert!(others.is_empty(), "{file}: {before:?} is followed by {others:?}, not by {value}");
+        assert!(
+            others.is_empty(),
+            "{file}: {before:?} is followed by {others:?}, not by {value}"
+        );
     }
 
     #[test]
     fn the_oldest_supported_rust_is_the_same_everywhere() {
         let rust = env!("CARGO_PKG_RUST_VERSION");
-        assert_names("Containerfile", "FROM docker.io/library/rust:", &format!("{rust}-"));
-        for file in ["README.md", "CONTRIBUTING.md", "docs/quickstart.md", "bindings/python/README.md"] {
+        assert_names(
+            "Containerfile",
+            "FROM docker.io/library/rust:",
+            &format!("{rust}-"),
+        );
+        for file in [
+            "README.md",
+            "CONTRIBUTING.md",
+            "docs/quickstart.md",
+            "bindings/python/README.md",
+        ] {
             assert_names(file, "Rust 1.", rust.trim_start_matches("1."));
         }
-        assert_names("bindings/python/Cargo.toml", "rust-version = ", &format!("\"{rust}\""));
+        assert_names(
+            "bindings/python/Cargo.toml",
+            "rust-version = ",
+            &format!("\"{rust}\""),
+        );
     }
 
     #[test]
     fn pythons_package_has_the_version_of_the_crates() {
-        for file in ["bindings/python/Cargo.toml", "bindings/python/pyproject.toml"] {
+        for file in [
+            "bindings/python/Cargo.toml",
+            "bindings/python/pyproject.toml",
+        ] {
             assert_names(file, "\nversion = ", &format!("\"{VERSION}\""));
         }
     }

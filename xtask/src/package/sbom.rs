@@ -162,7 +162,10 @@ mod tests {
                     1used v2.0.0|MIT\n";
         let bill = bill_of(tree, &C_LIBRARY).unwrap();
         let whole = &bill["metadata"]["component"];
-        assert_eq!((&whole["name"], &whole["type"]), (&json!("libsardonyx"), &json!("library")));
+        assert_eq!(
+            (&whole["name"], &whole["type"]),
+            (&json!("libsardonyx"), &json!("library"))
+        );
         let components = bill["components"].as_array().unwrap();
         let found = components.iter().map(|one| {
             let expression = &one["licenses"][0]["expression"];

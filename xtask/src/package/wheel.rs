@@ -57,7 +57,11 @@ fn only(directory: &Path, extension: &str) -> anyhow::Result<PathBuf> {
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<Vec<_>, _>>()?;
     found.retain(|path| path.extension().is_some_and(|one| one == extension));
-    ensure!(found.len() == 1, "maturin made {} files .{extension}", found.len());
+    ensure!(
+        found.len() == 1,
+        "maturin made {} files .{extension}",
+        found.len()
+    );
     found.pop().context("one file")
 }
 
@@ -76,7 +80,13 @@ fn try_source(file: &Path, output: &Path) -> anyhow::Result<()> {
         .arg(&place.root))?;
     output_of(
         Command::new("cargo")
-            .args(["metadata", "--locked", "--format-version", "1", "--manifest-path"])
+            .args([
+                "metadata",
+                "--locked",
+                "--format-version",
+                "1",
+                "--manifest-path",
+            ])
             .arg(place.root.join("bindings/python/Cargo.toml")),
     )?;
     Ok(fs::remove_dir_all(&place.root)?)
@@ -100,7 +110,9 @@ mod tests {
 
     #[test]
     fn a_wheel_for_one_python_or_one_system_is_refused() {
-        assert!(fits_many_systems("sardonyx-0.1.0-cp311-abi3-manylinux_2_34_x86_64.whl"));
+        assert!(fits_many_systems(
+            "sardonyx-0.1.0-cp311-abi3-manylinux_2_34_x86_64.whl"
+        ));
         for name in [
             "sardonyx-0.1.0-cp312-cp312-manylinux_2_34_x86_64.whl",
             "sardonyx-0.1.0-cp311-abi3-linux_x86_64.whl",

@@ -105,7 +105,7 @@ fn tell_set(members: &Members, evidence: &Evidence, record: &SetRecord) {
         let store = members.open(&answer.place, Wait::Short);
         if let Err(error) = store.and_then(|store| tell(&*store, record)) {
             let copy = &answer.place;
-            events::warn!(%copy, %error, "a copy is not told of the register that is put back");
+            events::warn!(%copy, %error, "a copy has not recorded the register that is put back");
         }
     }
 }
