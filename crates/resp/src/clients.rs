@@ -226,13 +226,13 @@ impl Client {
         self.wake();
     }
 
-    /// True if another session has invalidated keys for the client.
+    /// True if another session has told the client of keys.
     #[inline]
     pub fn has_redirected(&self) -> bool {
         self.has_redirected.load(Ordering::Acquire)
     }
 
-    /// Takes the keys that others have invalidated for the client.
+    /// Takes the keys of which others have told the client.
     pub fn take_redirected(&self) -> Vec<Redirected> {
         self.has_redirected.store(false, Ordering::Release);
         std::mem::take(&mut *self.redirected()).0

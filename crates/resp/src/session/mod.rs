@@ -300,7 +300,7 @@ impl Session {
 
     /// True if a flight only reads, so that it waits for no long transaction.
     pub fn only_reads(&self, flight: &Flight) -> bool {
-        // Tracked keys are read in their turn.
+        // What is tracked is read in its turn.
         if self.tracking.is_some() {
             return false;
         }

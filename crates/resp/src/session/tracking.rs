@@ -1,7 +1,7 @@
 //! `CLIENT TRACKING`: the keys that the client has read, and the messages that they have changed.
 //!
-//! The session listens to the keys of a command when it is planned ([`crate::tracking`]), and no more to a key
-//! that it has invalidated. Messages are behind the answers of a flight. If they are redirected, they are handed to the other
+//! The session listens to the keys of a command when it is planned ([`crate::tracking`]), and no more to a key whose
+//! change it has told. Messages are behind the answers of a flight. If they are redirected, they are handed to the other
 //! client's session.
 
 use super::Session;
@@ -98,7 +98,7 @@ impl Keys {
 pub(super) struct Told {
     prefix: Option<Vec<u8>>,
     keys: Vec<Vec<u8>>,
-    /// The addresses of invalidated keys, to which the session listens no more at the end.
+    /// The addresses of keys that were told, to which the session listens no more at the end.
     pub left: Vec<Arc<[u8]>>,
 }
 
@@ -413,7 +413,7 @@ impl Session {
                     // A command of the same flight may have read the key behind the change: it stays tracked.
                     _ if is_own => {}
                     None => {
-                        // Its client has the message already, unless it has read the key again.
+                        // Its client was told already, unless it has read the key again.
                         let Some(address) = tracking.keys.remove(&key_address(key)) else {
                             return;
                         };

@@ -145,7 +145,7 @@ fn a_key_that_is_read_again_while_its_message_waits_is_told() {
     assert!(ask(&mut other, "INFO").contains("tracking_total_keys:0\r\n"));
 }
 
-/// A flight that reads a key behind its own change, which it does not report to itself.
+/// A flight that reads a key behind its own change, of which it is not told.
 #[test]
 fn a_key_that_is_read_behind_an_own_change_is_tracked() {
     let world = World::new(1);
