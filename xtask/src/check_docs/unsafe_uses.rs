@@ -1,6 +1,6 @@
 //! docs/unsafe.md beside the sources: each module with `unsafe` is in a row of its tables, and each row names modules.
 //!
-//! A row begins with a module (`storage::store`, `lab/src/floor`), which stands for all below it. Further names in the cell
+//! A row begins with a module (`storage::store`, `lab/src/floor`), and covers all below it. Further names in the cell
 //! are modules below or beside the first, or elsewhere. Tests and examples are left out.
 
 use std::path::{Path, PathBuf};

@@ -78,7 +78,6 @@ pub(super) enum Unfinished {
 }
 
 impl Unfinished {
-    /// As an error of this keeper.
     pub fn of(self, keeper: &Keeper) -> StoreError {
         match self {
             Unfinished::Store(error) => error,

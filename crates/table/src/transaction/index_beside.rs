@@ -54,7 +54,6 @@ pub(crate) struct Noting<'n> {
 }
 
 impl IndexBeside {
-    /// Its table.
     #[inline]
     pub fn table(&self) -> u16 {
         self.table
