@@ -54,6 +54,7 @@ pub(crate) struct Noting<'n> {
 }
 
 impl IndexBeside {
+    /// The number of the table whose rows its entries have.
     #[inline]
     pub fn table(&self) -> u16 {
         self.table
