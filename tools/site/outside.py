@@ -2,7 +2,8 @@
 """A preprocessor of mdBook for links of the documents to files outside of docs/, such as sources.
 
 The site has no such files. With `base` in book.toml, these links lead to the repository at that address; without it,
-they become their text. Links inside of docs/ and in code are left alone. mdBook calls this program; see
+they become their text. With `api`, links to the first file of a crate (`crates/NAME/src/lib.rs`) lead to its pages of
+`cargo doc` in that folder of the site. Links inside of docs/ and in code are left alone. mdBook calls this program; see
 book.toml. `python3 tools/site/outside.py --test` tests it.
 """
 
@@ -29,9 +30,22 @@ def outside(folder, target):
     return None if path.startswith("docs/") else path + hash_ + anchor
 
 
-def rewrite(content, folder, base):
-    """The page with its links outside changed to links below `base`, or to text."""
+def crate(path):
+    """The name of the crate in Rust, if `path` is that of its first file."""
+    found = re.fullmatch(r"crates/([a-z]+)/src/lib\.rs", path)
+    return found and ("sardonyx" if found[1] == "sardonyx" else f"sardonyx_{found[1]}")
+
+
+def rewrite(content, folder, base, api):
+    """The page with its links outside changed to links into `api` or below `base`, or to text."""
     dropped = []
+    up = "../" * len(folder.split("/")) if folder else ""
+
+    def target_of(path):
+        """The target of a link in this page to a file of the repository; None if there is no place for it."""
+        if api and crate(path):
+            return f"{up}{api}/{crate(path)}/index.html"
+        return f"{base}/{path}" if base else None
 
     def link(match):
         if match["code"]:
@@ -40,14 +54,15 @@ def rewrite(content, folder, base):
             path = outside(folder, match["place"])
             if path is None:
                 return match[0]
-            if base:
-                return f"[{match['name']}]: {base}/{path}"
+            if target_of(path):
+                return f"[{match['name']}]: {target_of(path)}"
             dropped.append(match["name"])
             return ""
         path = outside(folder, match["target"])
         if path is None:
             return match[0]
-        return f"{match['picture']}[{match['text']}]({base}/{path})" if base else match["text"]
+        target = target_of(path)
+        return f"{match['picture']}[{match['text']}]({target})" if target else match["text"]
 
     content = PIECES.sub(link, content)
     for name in dropped:
@@ -55,25 +70,30 @@ def rewrite(content, folder, base):
     return content
 
 
-def walk(items, base):
+def walk(items, base, api):
     for item in items:
         chapter = item.get("Chapter") if isinstance(item, dict) else None
         if not chapter:
             continue
         if chapter.get("path"):
-            chapter["content"] = rewrite(chapter["content"], posixpath.dirname(chapter["path"]), base)
-        walk(chapter["sub_items"], base)
+            chapter["content"] = rewrite(chapter["content"], posixpath.dirname(chapter["path"]), base, api)
+        walk(chapter["sub_items"], base, api)
 
 
 def test():
     page = "[a](b.md#c) [`x` y](../crates/x.rs)\n`[n](../n)` [h](https://h)\n```\n[f](../f)\n```\n[`T`]\n\n[`T`]: ../crates/t.rs\n"
     plain = page.replace("[`x` y](../crates/x.rs)", "`x` y").replace("[`T`]: ../crates/t.rs", "").replace("[`T`]", "`T`")
-    assert rewrite(page, "", "") == plain, rewrite(page, "", "")
+    assert rewrite(page, "", "", "") == plain, rewrite(page, "", "", "")
     linked = page.replace("(../crates", "(B/crates").replace(": ../crates", ": B/crates")
-    assert rewrite(page, "", "B") == linked, rewrite(page, "", "B")
-    assert rewrite("[a](../b.md) [c](../../d)", "internals", "B") == "[a](../b.md) [c](B/d)"
+    assert rewrite(page, "", "B", "") == linked, rewrite(page, "", "B", "")
+    assert rewrite("[a](../b.md) [c](../../d)", "internals", "B", "") == "[a](../b.md) [c](B/d)"
+    crates = "[a](../../crates/sardonyx/src/lib.rs) [b](../../crates/sql/src/lib.rs) [c](../../crates/sql/src/plan.rs)"
+    assert rewrite(crates, "internals", "", "") == "a b c"
+    pages = "[a](../api/sardonyx/index.html) [b](../api/sardonyx_sql/index.html)"
+    assert rewrite(crates, "internals", "", "api") == f"{pages} c", rewrite(crates, "internals", "", "api")
+    assert rewrite(crates, "internals", "B", "api") == f"{pages} [c](B/crates/sql/src/plan.rs)"
     book = [{"Chapter": {"content": "[x](../x)", "path": "a.md", "sub_items": []}}, "Separator", {"PartTitle": "p"}]
-    walk(book, "B")
+    walk(book, "B", "")
     assert book[0]["Chapter"]["content"] == "[x](B/x)"
 
 
@@ -83,8 +103,9 @@ def main():
     if sys.argv[1:2] == ["supports"]:
         return None
     context, book = json.load(sys.stdin)
-    base = context["config"]["preprocessor"]["outside"].get("base", "").rstrip("/")
-    walk(book.get("items", book.get("sections", [])), base)
+    config = context["config"]["preprocessor"]["outside"]
+    base, api = (config.get(name, "").rstrip("/") for name in ("base", "api"))
+    walk(book.get("items", book.get("sections", [])), base, api)
     json.dump(book, sys.stdout)
     return None
 

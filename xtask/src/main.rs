@@ -7,6 +7,7 @@
 //! and `public-api`, too. `package` builds the packages that users install.
 
 mod abuse;
+mod api_changes;
 mod check_docs;
 mod check_rooms;
 mod complex_torture;
@@ -106,7 +107,8 @@ enum Command {
     Package(package::Package),
     /// Runs the tests that Miri can run, on a nightly compiler with its component `miri`.
     Miri(tools::Miri),
-    /// Compares the public API of `sardonyx` with docs/public-api.txt; needs `cargo-public-api`, nightly.
+    /// Compares the public API of `sardonyx` with docs/public-api.txt; needs `cargo-public-api`, nightly. `--since`
+    /// compares the file with an earlier one instead, and checks the version.
     PublicApi(tools::PublicApi),
     /// The process that torture kills.
     #[command(hide = true)]

@@ -1,9 +1,12 @@
-//! `miri` and `public-api`: tools that need a nightly compiler, with their arguments.
+//! `miri` and `public-api`: tools that need a nightly compiler, with their arguments. `public-api --since` needs none
+//! ([`crate::api_changes`]).
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, bail};
+
+use crate::api_changes::{self, Changes};
 
 /// The tests that Miri can run: no files, no mappings, no threads that spin; each a package and a filter of tests.
 const MIRI: &[(&str, &[&str])] = &[
@@ -38,6 +41,10 @@ pub struct PublicApi {
     /// Writes the file instead of comparing with it.
     #[arg(long)]
     write: bool,
+    /// Compares the file with that of an earlier revision, such as the last release, and checks that the version is
+    /// high enough for the changes.
+    #[arg(long, value_name = "REVISION", conflicts_with = "write")]
+    since: Option<String>,
     /// The file.
     #[arg(long, default_value = "docs/public-api.txt")]
     file: PathBuf,
@@ -45,6 +52,9 @@ pub struct PublicApi {
 
 impl PublicApi {
     pub fn run(self) -> anyhow::Result<()> {
+        if let Some(revision) = &self.since {
+            return api_changes::check(revision, &self.file);
+        }
         let output = Command::new("cargo")
             .args([
                 "+nightly",
@@ -68,18 +78,11 @@ impl PublicApi {
         }
         let known = std::fs::read_to_string(&self.file)
             .with_context(|| format!("reading {}", self.file.display()))?;
-        let gone = known
-            .lines()
-            .filter(|line| !found.lines().any(|other| other == *line));
-        let new = found
-            .lines()
-            .filter(|line| !known.lines().any(|other| other == *line));
-        let gone: Vec<_> = gone.map(|line| format!("- {line}")).collect();
-        let new: Vec<_> = new.map(|line| format!("+ {line}")).collect();
-        if gone.is_empty() && new.is_empty() {
+        let changes = Changes::between(&known, &found);
+        if changes.is_empty() {
             return Ok(());
         }
-        println!("{}\n{}", gone.join("\n"), new.join("\n"));
+        print!("{changes}");
         bail!(
             "the public API is not that of {}; if it is meant to change, `cargo xtask public-api --write` \
              and a line in CHANGELOG.md",

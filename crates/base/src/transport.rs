@@ -158,7 +158,7 @@ impl Connection for TcpStream {
 pub fn peer_of(socket: &TcpStream) -> String {
     match socket.peer_addr() {
         Ok(address) => address.to_string(),
-        Err(_) => "a process that has gone".into(),
+        Err(_) => "a process that has ended".into(),
     }
 }
 

@@ -91,7 +91,7 @@ pub enum PlaceError {
     },
     /// The place is not a multiple of the type's alignment.
     #[error(
-        "offset {offset} is no place of {type_name}, which stands at multiples of {align} only; \
+        "offset {offset} is no place of {type_name}, which needs a multiple of {align}; \
          the link is damaged or of another type"
     )]
     Misaligned {

@@ -63,14 +63,14 @@ fn boundary(store: &dyn RemoteStore) -> Result<(Vec<u8>, RegisterVersion), Store
 
 fn one_after_the_other(store: &dyn RemoteStore) -> Result<(), StoreError> {
     if again(|| store.read(1))?.is_some() {
-        return unsuitable(store, "an object is there that was never written");
+        return unsuitable(store, "it has an object that was never written");
     }
     // After a lost answer it is not known if the first request was done: either way the entry is there now.
     again(|| store.append_at(1, b"first"))?;
     if again(|| store.append_at(1, b"second"))? != Appended::Conflict {
         return unsuitable(
             store,
-            "it creates an object again that is there (If-None-Match is ignored)",
+            "it creates an existing object again (If-None-Match is ignored)",
         );
     }
     if again(|| store.read(1))?.as_deref() != Some(b"first") {
@@ -81,7 +81,7 @@ fn one_after_the_other(store: &dyn RemoteStore) -> Result<(), StoreError> {
     if again(|| store.swap_register(Register::Boundary, None, b"again"))? != Swapped::Conflict {
         return unsuitable(
             store,
-            "it creates an object again that is there (If-None-Match is ignored)",
+            "it creates an existing object again (If-None-Match is ignored)",
         );
     }
     again(|| store.swap_register(Register::Boundary, Some(&old), b"second"))?;
@@ -146,7 +146,7 @@ fn judge(
             "of several concurrent writers more than one got success",
         ),
         (Some(winner), Some(found)) if found == winner.to_string() => Ok(()),
-        (Some(_), _) => unsuitable(store, "an acknowledged object is not there"),
+        (Some(_), _) => unsuitable(store, "it lacks an acknowledged object"),
         (None, _) if silent => Ok(()),
         (None, _) => unsuitable(store, "of several that wrote at once none succeeded"),
     }

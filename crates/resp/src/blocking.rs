@@ -139,7 +139,6 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A new place of a session.
     pub fn new(session: u64, blocked: &Arc<Blocked>) -> Arc<Place> {
         Arc::new(Place {
             session,

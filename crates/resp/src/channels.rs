@@ -84,7 +84,6 @@ pub(crate) fn served_address(session: u64) -> Arc<[u8]> {
     address.into()
 }
 
-/// The message to a session that was served at the place of this number.
 pub(crate) fn served(session: u64, place: u64) -> Arc<Message> {
     Arc::new(Message {
         channel: served_address(session)[..].into(),

@@ -90,7 +90,6 @@ fn encoded(place: Place, latitudes: (f64, f64), steps: u32) -> Cell {
     }
 }
 
-/// The number of a place.
 pub(crate) fn score(place: Place) -> f64 {
     encoded(place, LATITUDES, STEPS).bits as f64
 }

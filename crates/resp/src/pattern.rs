@@ -2,7 +2,6 @@
 //!
 //! A pattern is matched in time of its length times the text's at most: of several stars only the last is tried again.
 
-/// True if a text matches a pattern.
 pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     // The positions to continue from if the text does not match behind the last star.

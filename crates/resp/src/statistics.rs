@@ -31,7 +31,6 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// The command of a line.
     #[inline]
     pub fn of(command: &'static Command, line: &Line) -> Named {
         Named {
@@ -263,7 +262,6 @@ impl Statistics {
         told.collect()
     }
 
-    /// The samples of an event.
     pub fn samples(&self, event: &[u8]) -> Vec<Sample> {
         let all = self.locked();
         let mut events = all.events.iter();

@@ -30,7 +30,6 @@ const ENTRY_KEY_BYTES: usize = size_of::<u64>();
 #[derive(Debug)]
 pub struct IndexRun {
     pub(crate) entries: Vec<Entry>,
-    /// The first run of the index.
     pub(crate) is_first: bool,
 }
 

@@ -44,7 +44,6 @@ pub struct StoredIndexes {
     time: Duration,
 }
 
-/// The indexes of a table.
 #[derive(Debug)]
 struct StoredTable {
     is_hashed: bool,

@@ -178,7 +178,7 @@ fn what_is_no_trace_is_wrong_usage() {
     std::fs::write(place.path("x"), "hello").unwrap();
     for (name, expected) in [
         ("x", "this is no trace"),
-        ("y", "is not there: no trace to read"),
+        ("y", "does not exist: no trace to read"),
         (".", "is a directory, not a trace"),
     ] {
         let said = run(2, &["stats", &place.name(name)]).1;

@@ -12,7 +12,8 @@
 //! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list;
 //! - a page of test programs, docs/tests.md, that is not as the tests say: `--write` writes it;
 //! - tables of figures that are not as the kept output of their commands says ([`figures`]): `--write` writes them;
-//! - methods of the crate `sardonyx` that docs/public-api.txt lacks, and listed ones that no source has.
+//! - methods of the crate `sardonyx` that docs/public-api.txt lacks, and listed ones that no source has;
+//! - modules with `unsafe` that docs/unsafe.md lacks, and names there that are no module ([`unsafe_uses`]).
 
 mod constants;
 mod figures;
@@ -25,6 +26,7 @@ mod public_api;
 mod repeats;
 mod summary;
 mod tables;
+mod unsafe_uses;
 
 pub use figures::KEPT;
 
@@ -128,6 +130,9 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
         let list = std::fs::read_to_string(root.join(public_api::LIST))
             .with_context(|| format!("reading {}", public_api::LIST))?;
         public_api::check(&list, &sources, &mut findings);
+    }
+    if let Some(page) = pages.get(Path::new(unsafe_uses::PAGE)) {
+        unsafe_uses::check(page, &sources, &mut findings);
     }
     findings.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok((pages.len(), findings))

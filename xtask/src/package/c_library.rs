@@ -1,5 +1,7 @@
 //! The library for C: headers, shared and static library, and the files for pkg-config and CMake.
 
+use super::audit;
+use super::sbom;
 use super::tools::{Build, Stage, VERSION, glibc_of, output_of, run};
 use anyhow::{Context, bail};
 use std::fs;
@@ -24,6 +26,8 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
     let archive = library(&built, "libsardonyx_capi.a")?;
     let stage = Stage::new(output.join("c"))?;
     stage.stripped("lib/libsardonyx_capi.so", &shared, 0o755)?;
+    let installed = stage.root.join("lib/libsardonyx_capi.so");
+    audit::embed(&installed, "sardonyx-capi", None)?;
     stage.stripped("lib/libsardonyx_capi.a", &archive, 0o644)?;
     for header in ["sardonyx.h", "libxac.h"] {
         stage.copy(
@@ -57,6 +61,7 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
     ] {
         stage.text(path, &filled(template)?)?;
     }
+    sbom::write(&stage.root.join("sbom.cdx.json"), &sbom::C_LIBRARY)?;
     let architecture = std::env::consts::ARCH;
     let name = format!(
         "libsardonyx-{VERSION}-{architecture}-linux-glibc{}",

@@ -3,10 +3,14 @@
 use super::tools::{output_of, run};
 use anyhow::{Context, bail};
 use serde_json::Value;
+use std::path::Path;
 use std::process::Command;
 
 /// The most characters of a description that search results show whole.
 const DESCRIPTION_MAX: usize = 160;
+
+/// The texts of the licences, in each package.
+pub const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
 pub fn package() -> anyhow::Result<()> {
     let metadata = metadata()?;
@@ -14,10 +18,11 @@ pub fn package() -> anyhow::Result<()> {
         .as_array()
         .context("cargo metadata has no packages")?;
     let public: Vec<&Value> = packages.iter().filter(|one| is_public(one)).collect();
-    let faults: Vec<String> = public
+    let mut faults: Vec<String> = public
         .iter()
         .flat_map(|one| faults_of(one, packages))
         .collect();
+    faults.extend(public.iter().flat_map(|one| missing_licenses(one)));
     if !faults.is_empty() {
         bail!("{}", faults.join("\n"));
     }
@@ -71,6 +76,14 @@ fn faults_of(package: &Value, all: &[Value]) -> Vec<String> {
             faults.push(format!("{name}: no {field}"));
         }
     }
+    let has_features = package["features"]
+        .as_object()
+        .is_some_and(|all| !all.is_empty());
+    if has_features && !package["metadata"]["docs"]["rs"].is_object() {
+        faults.push(format!(
+            "{name}: features, and no [package.metadata.docs.rs]"
+        ));
+    }
     for dependency in package["dependencies"].as_array().into_iter().flatten() {
         let other = all.iter().find(|one| one["name"] == dependency["name"]);
         let is_used = dependency["kind"] != "dev" && dependency["path"].is_string();
@@ -80,6 +93,18 @@ fn faults_of(package: &Value, all: &[Value]) -> Vec<String> {
         }
     }
     faults
+}
+
+/// The texts of the licences that its package would lack. In the repository they are links to those of the root; cargo
+/// packs the files.
+fn missing_licenses(package: &Value) -> Vec<String> {
+    let folder = Path::new(text_of(package, "manifest_path")).parent();
+    let folder = folder.unwrap_or(Path::new("."));
+    let missing = LICENSES.iter().filter(|file| !folder.join(file).is_file());
+    let name = text_of(package, "name");
+    missing
+        .map(|file| format!("{name}: no {file}: `ln -s` it to the repository's"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -92,7 +117,7 @@ mod tests {
         let kept = json!({ "name": "kept", "publish": [] });
         let bare = json!({
             "name": "bare", "publish": null, "description": "A thing", "license": "MIT", "rust_version": "1.95",
-            "categories": ["database"], "keywords": [],
+            "categories": ["database"], "keywords": [], "features": { "more": [] },
             "dependencies": [{ "name": "kept", "kind": null, "path": "/kept" }],
         });
         assert!(is_public(&bare) && !is_public(&kept));
@@ -101,8 +126,22 @@ mod tests {
             faults,
             [
                 "bare: no keywords",
+                "bare: features, and no [package.metadata.docs.rs]",
                 "bare: its dependency kept is never published"
             ]
+        );
+    }
+
+    #[test]
+    fn a_package_without_a_licences_text_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let manifest = directory.path().join("Cargo.toml");
+        std::fs::write(directory.path().join("LICENSE-MIT"), "MIT").unwrap();
+        let package = json!({ "name": "bare", "manifest_path": manifest });
+        let missing = missing_licenses(&package);
+        assert!(
+            missing.len() == 1 && missing[0].contains("LICENSE-APACHE"),
+            "{missing:?}"
         );
     }
 }

@@ -56,7 +56,8 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
     for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "CHANGELOG.md"] {
         stage.copy(&format!("{documents}/{file}"), file, 0o644)?;
     }
-    sbom::write(&stage.root.join(documents).join("sbom.cdx.json"))?;
+    let bill = stage.root.join(documents).join("sbom.cdx.json");
+    sbom::write(&bill, &sbom::COMMAND)?;
     for page in fs::read_dir(stage.root.join("usr/share/man/man1"))? {
         run(Command::new("gzip").args(["-9n"]).arg(page?.path()))?;
     }

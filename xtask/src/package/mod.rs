@@ -62,7 +62,64 @@ impl Package {
             Kind::C => c_library::package(&self.build, &output, is_tried),
             Kind::Crates => crates::package(),
             Kind::Wheel => wheel::package(&output, is_tried),
-            Kind::Sbom => sbom::write(&output.join("sbom.cdx.json")),
+            Kind::Sbom => sbom::write(&output.join("sbom.cdx.json"), &sbom::COMMAND),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tools::VERSION;
+
+    fn text_of(file: &str) -> String {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        std::fs::read_to_string(format!("{root}/{file}")).unwrap()
+    }
+
+    /// Every place in `file` that begins with `before` goes on with `value`, and there is one.
+    fn assert_names(file: &str, before: &str, value: &str) {
+        let text = text_of(file);
+        let places: Vec<&str> = text.split(before).skip(1).collect();
+        let first = |place: &&str| place.chars().take(20).collect::<String>();
+        let others = places.iter().filter(|place| !place.starts_with(value));
+        let others: Vec<String> = others.map(first).collect();
+        assert!(!places.is_empty(), "{file} has no {before:?}");
+        assert!(
+            others.is_empty(),
+            "{file}: {before:?} is followed by {others:?}, not by {value}"
+        );
+    }
+
+    #[test]
+    fn the_oldest_supported_rust_is_the_same_everywhere() {
+        let rust = env!("CARGO_PKG_RUST_VERSION");
+        assert_names(
+            "Containerfile",
+            "FROM docker.io/library/rust:",
+            &format!("{rust}-"),
+        );
+        for file in [
+            "README.md",
+            "CONTRIBUTING.md",
+            "docs/quickstart.md",
+            "bindings/python/README.md",
+        ] {
+            assert_names(file, "Rust 1.", rust.trim_start_matches("1."));
+        }
+        assert_names(
+            "bindings/python/Cargo.toml",
+            "rust-version = ",
+            &format!("\"{rust}\""),
+        );
+    }
+
+    #[test]
+    fn pythons_package_has_the_version_of_the_crates() {
+        for file in [
+            "bindings/python/Cargo.toml",
+            "bindings/python/pyproject.toml",
+        ] {
+            assert_names(file, "\nversion = ", &format!("\"{VERSION}\""));
         }
     }
 }

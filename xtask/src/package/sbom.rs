@@ -24,9 +24,35 @@ pub struct Crate {
     pub needs: BTreeSet<String>,
 }
 
-/// Writes the bill of the command with all features.
-pub fn write(file: &Path) -> anyhow::Result<()> {
-    let bill = bill_of(&tree("sardonyx-cli", Some("full"), "normal,build")?)?;
+/// A packaged program or library.
+pub struct Subject {
+    crate_name: &'static str,
+    features: Option<&'static str>,
+    /// Its name and kind in the bill.
+    name: &'static str,
+    kind: &'static str,
+}
+
+/// The command with all features.
+pub const COMMAND: Subject = Subject {
+    crate_name: "sardonyx-cli",
+    features: Some("full"),
+    name: "sardonyx",
+    kind: "application",
+};
+
+/// The library for C.
+pub const C_LIBRARY: Subject = Subject {
+    crate_name: "sardonyx-capi",
+    features: None,
+    name: "libsardonyx",
+    kind: "library",
+};
+
+/// Writes the bill of a program or library.
+pub fn write(file: &Path, subject: &Subject) -> anyhow::Result<()> {
+    let tree = tree(subject.crate_name, subject.features, "normal,build")?;
+    let bill = bill_of(&tree, subject)?;
     let mut text = serde_json::to_string_pretty(&bill)?;
     text.push('\n');
     std::fs::write(file, text).with_context(|| file.display().to_string())
@@ -86,7 +112,7 @@ pub fn crates_of(tree: &str) -> anyhow::Result<(String, BTreeMap<String, Crate>)
     Ok((root.clone(), crates))
 }
 
-fn bill_of(tree: &str) -> anyhow::Result<Value> {
+fn bill_of(tree: &str, subject: &Subject) -> anyhow::Result<Value> {
     let (root, crates) = crates_of(tree)?;
     let others = crates.iter().filter(|(url, _)| **url != root);
     let components: Vec<Value> = others
@@ -111,9 +137,9 @@ fn bill_of(tree: &str) -> anyhow::Result<Value> {
         "version": 1,
         "metadata": {
             "component": {
-                "type": "application",
+                "type": subject.kind,
                 "bom-ref": root,
-                "name": "sardonyx",
+                "name": subject.name,
                 "version": VERSION,
                 "licenses": [{ "expression": "Apache-2.0 OR MIT" }],
             },
@@ -134,7 +160,12 @@ mod tests {
                     2deep v2.0.0 (proc-macro)|ISC\n\
                     1deep v2.0.0 (proc-macro)|ISC (*)\n\
                     1used v2.0.0|MIT\n";
-        let bill = bill_of(tree).unwrap();
+        let bill = bill_of(tree, &C_LIBRARY).unwrap();
+        let whole = &bill["metadata"]["component"];
+        assert_eq!(
+            (&whole["name"], &whole["type"]),
+            (&json!("libsardonyx"), &json!("library"))
+        );
         let components = bill["components"].as_array().unwrap();
         let found = components.iter().map(|one| {
             let expression = &one["licenses"][0]["expression"];
@@ -155,6 +186,8 @@ mod tests {
         ];
         assert_eq!(needs(1), json!(of_own));
         assert_eq!(needs(2), json!(["pkg:cargo/deep@2.0.0"]));
-        assert!(bill_of("").is_err() && bill_of("nonsense").is_err());
+        for wrong in ["", "nonsense"] {
+            assert!(bill_of(wrong, &COMMAND).is_err());
+        }
     }
 }

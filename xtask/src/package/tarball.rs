@@ -42,7 +42,7 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
         "packaging/sardonyx.toml",
         0o644,
     )?;
-    sbom::write(&stage.root.join("sbom.cdx.json"))?;
+    sbom::write(&stage.root.join("sbom.cdx.json"), &sbom::COMMAND)?;
     let file = output.join(format!("{name}.tar.gz"));
     stage.pack(&file, &name)?;
     if is_tried {

@@ -35,7 +35,7 @@ pub(super) enum ColumnBuilder {
 }
 
 /// The reason that a file cannot have a value.
-const DIGITS_TOO_MANY: &str = "a decimal of more than 38 digits: Arrow's have no more";
+const DIGITS_TOO_MANY: &str = "a decimal of more than 38 digits, the most that Arrow has";
 const NOT_A_NUMBER: &str =
     "a decimal that is NaN or infinite: Arrow's are numbers; CSV and JSON have it";
 const NOT_ITS_TYPE: &str = "the value is not of the column's type";

@@ -110,7 +110,7 @@ impl Changing<'_> {
             let member = self.members.get(before, copy, Wait::Short);
             let told = member.and_then(|member| tell(member.place_itself(), after));
             if let Err(error) = told {
-                events::warn!(copy = %copy.place, %error, "a removed place is not told that it counts no longer");
+                events::warn!(copy = %copy.place, %error, "a removed place has not recorded its removal");
             }
         }
     }

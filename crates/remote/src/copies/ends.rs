@@ -1,6 +1,6 @@
-//! The ends of the copies in the set, compared before a process becomes the writer. A copy that was restored from a backup
-//! while the register stayed ends before the others, and a process that takes such a copy's log for the whole would
-//! continue there.
+//! The ends of the copies in the set, compared before a process becomes the writer. If a copy was
+//! restored from a backup and the register was not, the copy ends before the others. A process that takes its log for the
+//! whole would continue there.
 //!
 //! ```text
 //!   a: 1 2 3          lacks 4, which was on all copies before b had 5: it was restored
@@ -20,8 +20,8 @@
 //! beginning, and filled. If there is no other one, the process does not become the writer.
 //!
 //! **Invariants:** entries that another writer appends meanwhile raise no alarm. The copies are asked from the last one of
-//! the chain on, and a copy that seems to lack an entry is asked for it once more, after that entry was seen elsewhere.
-//! The register is then the same as before.
+//! the chain on. A copy that seems to lack an entry is asked for it once more, after that entry was seen elsewhere. The
+//! register is then the same as before.
 //! The beginning of the log may be deleted, on some copies before others. So a copy that has a later entry lacks none, and
 //! once there is a boundary, a copy is not judged that has entries of a fence's length alone.
 //!

@@ -65,7 +65,7 @@ pub struct KnownState {
     pub in_sync: Vec<String>,
     /// The copies that know it or a later state of its line; `the directory` and `the keeper` for those.
     pub known_by: Vec<String>,
-    /// The copies in its set that answer and do not know it: restored from a backup, or never told.
+    /// The copies in its set that answer and do not know it: restored from a backup, or never asked to record it.
     pub lacked_by: Vec<String>,
 }
 
@@ -366,7 +366,7 @@ impl Evidence {
     }
 
     /// The copies in the set of a state that others of the set know better than they do: they were restored from a backup,
-    /// or were not told, and have nothing that the others lack.
+    /// or have not recorded it, and have nothing that the others lack.
     pub fn behind(&self, kept: &SetRecord, tip: &SetRecord) -> Vec<String> {
         let knows = |place: &str| self.knows(place, tip);
         let set = || {

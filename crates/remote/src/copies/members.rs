@@ -82,8 +82,9 @@ impl Members {
             return Err(StoreError::NotNow {
                 what: "be used as a copy".into(),
                 place: store.place(),
-                reason: "it is not the copy that it was: it was emptied, or another store is there"
-                    .into(),
+                reason:
+                    "this is not the copy of before: it was emptied, or the place has another store"
+                        .into(),
             });
         }
         let life = Arc::new(Life::new(store, copy.life));

@@ -78,7 +78,6 @@ pub(super) enum Unfinished {
 }
 
 impl Unfinished {
-    /// As an error of this keeper.
     pub fn of(self, keeper: &Keeper) -> StoreError {
         match self {
             Unfinished::Store(error) => error,
@@ -97,7 +96,7 @@ impl From<StoreError> for Unfinished {
 }
 
 /// The copies in the set know the register from now on. If the keeper is restored once more before a host serves, they show
-/// it. Others are not told: that they do not know it shows that they have to be compared.
+/// it. Others do not record it. That they do not know it shows that they have to be compared.
 fn tell_set(members: &Members, evidence: &Evidence, record: &SetRecord) {
     let is_in = |place: &str| record.in_sync().any(|copy| copy.place == place);
     let answers = evidence.answers.iter();
@@ -105,7 +104,7 @@ fn tell_set(members: &Members, evidence: &Evidence, record: &SetRecord) {
         let store = members.open(&answer.place, Wait::Short);
         if let Err(error) = store.and_then(|store| tell(&*store, record)) {
             let copy = &answer.place;
-            events::warn!(%copy, %error, "a copy is not told of the register that is put back");
+            events::warn!(%copy, %error, "a copy has not recorded the register that is put back");
         }
     }
 }

@@ -34,7 +34,6 @@ const BYTES_MAX: usize = 128 << 10;
 pub(super) enum Home {
     /// By its path; it may be made later.
     Directory(PathBuf),
-    /// Any disk.
     #[cfg(test)]
     Disk(Arc<dyn Disk>),
 }

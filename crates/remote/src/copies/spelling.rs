@@ -43,7 +43,6 @@ fn fault_of(copy: &str) -> Option<String> {
 }
 
 impl Spelling {
-    /// The place.
     pub fn place(&self) -> String {
         format!("copies:{};{}", self.keeper, self.copies.join(";"))
     }

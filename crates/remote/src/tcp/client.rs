@@ -172,7 +172,8 @@ impl TcpLog {
         match [read_welcome(&welcome).1, 0].contains(&self.identity) {
             true => Ok(connection),
             false => Err(not_now(
-                "another store is there than before: it was emptied, or its directory is another one".into(),
+                "this is not the store of before: it was emptied, or its directory is another one"
+                    .into(),
             )),
         }
     }

@@ -39,7 +39,6 @@ pub(super) const COMMANDS: &[Command] = &[
 /// Each merged value counts for so many bytes of room, which bounds the number of values.
 const MERGED_BYTES: usize = 12 << 10;
 
-/// The HyperLogLog of a key, if there is one.
 fn read<S: State>(data: &mut Data<'_, S>, key: &[u8]) -> Result<Option<HyperLogLog>, Failure> {
     let found = data.with_string(key, |_, value| HyperLogLog::read(value))?;
     found.transpose().map_err(refused)

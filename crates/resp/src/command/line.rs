@@ -112,7 +112,6 @@ impl Line {
         }
     }
 
-    /// The parts from one on.
     #[inline]
     pub fn parts(&self, from: usize) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         (from.min(self.len())..self.len()).map(|number| self.part(number))

@@ -262,7 +262,6 @@ impl Command {
         takes(self.arity, parts)
     }
 
-    /// True if it has one of these flags.
     pub fn is(&self, flags: u16) -> bool {
         self.flags & flags != 0
     }

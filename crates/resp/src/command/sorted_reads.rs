@@ -295,7 +295,6 @@ impl Grammar {
     }
 }
 
-/// Members, with their scores or without.
 pub(super) fn answer(members: Vec<Scored>, with_scores: bool) -> Reply {
     let pairs = members
         .into_iter()

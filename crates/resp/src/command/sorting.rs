@@ -88,7 +88,6 @@ struct Sorted {
 enum Weight {
     Number(f64),
     Text(Option<Vec<u8>>),
-    /// It is its own.
     Element,
 }
 

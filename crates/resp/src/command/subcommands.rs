@@ -194,7 +194,6 @@ fn subcommands(command: &Command) -> Option<&'static [Subcommand]> {
     found.map(|(_, subcommands)| *subcommands)
 }
 
-/// True if a command has subcommands.
 pub(crate) fn has_any(command: &Command) -> bool {
     subcommands(command).is_some()
 }
@@ -224,14 +223,12 @@ pub(crate) fn check(command: &Command, line: &Line) -> Result<(), Failure> {
     }
 }
 
-/// The name of the subcommand that a line has, if the command has any.
 pub(crate) fn name(command: &Command, line: &Line) -> Option<&'static str> {
     let is_it = |sub: &&Subcommand| super::words::is(line.part(1), sub.name);
     let found = subcommands(command)?.iter().find(is_it)?;
     Some(found.name)
 }
 
-/// The name of a command, with that of the subcommand if it has one.
 pub(crate) fn full_name(command: &Command, line: &Line) -> String {
     match name(command, line) {
         Some(found) => format!("{}|{found}", command.name),

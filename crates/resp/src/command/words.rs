@@ -16,7 +16,6 @@ impl<'l> Words<'l> {
         Words { line, at }
     }
 
-    /// The next word.
     pub fn next(&mut self) -> Option<&'l [u8]> {
         let there = self.at < self.line.len();
         there.then(|| {

@@ -30,13 +30,11 @@ impl Effects {
         self.0.get_or_insert_default()
     }
 
-    /// The lists, if there are any.
     #[inline]
     pub fn there(&mut self) -> Option<&mut Listed> {
         self.0.as_deref_mut()
     }
 
-    /// Takes the lists, if there are any.
     #[inline]
     pub fn take(&mut self) -> Option<Box<Listed>> {
         self.0.take()

@@ -112,7 +112,6 @@ impl<S: State> Data<'_, S> {
         Ok(self.element(kind, id, name)?.is_some())
     }
 
-    /// A member's score.
     pub fn score(&mut self, id: u64, member: &[u8]) -> Result<Option<f64>, Failure> {
         let row = self.element(Kind::SortedSet, id, member)?;
         row.map(|row| score(&row)).transpose()

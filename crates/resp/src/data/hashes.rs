@@ -59,13 +59,11 @@ impl Hashes {
         self.first
     }
 
-    /// All hashes.
     #[inline]
     pub fn all(&self) -> impl Iterator<Item = u64> + '_ {
         std::iter::once(self.first).chain(self.more.iter().copied())
     }
 
-    /// The number of hashes.
     pub fn len(&self) -> usize {
         1 + self.more.len()
     }

@@ -128,7 +128,6 @@ impl<S: State> Data<'_, S> {
         Ok(Some(read(&entry, bytes(engine(row.value_at(kv::VALUE))?))))
     }
 
-    /// A string, if there is one.
     pub fn string(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
         let room = self.room;
         let value = self.with_string(key, |_, value| {

@@ -117,7 +117,6 @@ impl<S: State> Data<'_, S> {
         Ok(Some((LibraryFunction::of(&row)?, library)))
     }
 
-    /// A library.
     pub fn library(&self, name: &[u8]) -> Result<Option<Library>, Failure> {
         if !self.has_libraries()? || check_key(name).is_err() {
             return Ok(None);

@@ -141,7 +141,6 @@ impl Live<'_, '_> {
     }
 }
 
-/// The row of an element.
 fn element_at(id: u64, position: i64, value: &[u8]) -> RowWriter<'_> {
     let mut row = RowWriter::new(VALUE + 1);
     row.set(0, ValueRef::Int(id.into()));

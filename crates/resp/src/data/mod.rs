@@ -90,7 +90,6 @@ impl Kind {
         }
     }
 
-    /// The kind with this name.
     #[inline]
     pub fn named(name: &[u8]) -> Option<Kind> {
         Some(match name {

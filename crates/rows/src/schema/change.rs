@@ -32,7 +32,9 @@ impl Schema {
             return Err(SchemaError::Change {
                 column: name.to_string(),
                 change: "added",
-                reason: "the rows that are there have no value for it; give it a default, or make it nullable".into(),
+                reason:
+                    "existing rows have no value for it; give it a default, or make it nullable"
+                        .into(),
             });
         }
         let mut taken = vec![false; RECORD_BYTES_MAX];

@@ -1,6 +1,6 @@
-//! Checkpoints from page snapshots: after a crash, a kill, a failed sync or a full disk at any step, a database has what
-//! was acknowledged, in order and whole (I1, I2, I3, I6). The source may differ from life to life. What cannot work with
-//! snapshots is refused by name (I16).
+//! Checkpoints from page snapshots: acknowledged transactions are kept, in order and whole, after a crash, a kill, a failed
+//! sync or a full disk (I1, I2, I3, I6). Crashes are at each step. The source may differ from life to life. What cannot work
+//! with snapshots is refused by name (I16).
 
 use crate::common::{Item, Model, Note, Opened, SEGMENT_BYTES, SHAPES, Watchdog, options};
 use sardonyx::{Checkpoints, Durability, Error, Options, Shape};

@@ -175,7 +175,7 @@ fn unescaped(field: &str) -> Result<String, SqlError> {
             continue;
         }
         let Some((&named, behind)) = rest.split_first() else {
-            return Err(bad("a backslash stands at the end of a line"));
+            return Err(bad("a line ends with a backslash"));
         };
         rest = behind;
         match named {

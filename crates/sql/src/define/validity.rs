@@ -11,7 +11,7 @@ use crate::relation::Relation;
 /// Runs a step that adds a constraint. If it need not be valid, the rows are not looked at.
 ///
 /// # Errors
-/// Those of the step.
+/// The errors of the step.
 pub(super) fn adding<T>(
     tx: &mut dyn DefineTarget,
     number: u16,

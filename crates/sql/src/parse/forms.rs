@@ -13,7 +13,6 @@ pub(crate) const FORMS: [&str; 4] = ["NFC", "NFD", "NFKC", "NFKD"];
 enum Part {
     /// Parentheses of anything else.
     Other,
-    /// The text.
     Text,
     /// The comma was read.
     Comma,

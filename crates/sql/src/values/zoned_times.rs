@@ -23,7 +23,6 @@ pub(crate) fn time(value: ValueRef<'_>) -> Option<ZonedTime> {
     }
 }
 
-/// A time as a value.
 pub(crate) fn value(time: ZonedTime) -> Value {
     Value::Bytes(time.encode())
 }

@@ -1,5 +1,5 @@
-//! Transactions that no client began: statements of one text belong together from the first `SET` or read on, and what
-//! begins, ends or divides a transaction means what it means for PostgreSQL there.
+//! Transactions that no client began: statements of one text belong together from the first `SET` or read on. Statements
+//! that begin, end or divide a transaction mean there what they mean in PostgreSQL.
 
 use crate::common::{Fresh, query, run};
 use sardonyx_sql::{Session, SqlError, TransactionStatus, code};

@@ -210,7 +210,7 @@ impl LogReader {
         self.window.clear();
         match self.find_next()? {
             // The bound shows that the group is durable, so its absence is damage, not the end.
-            None => Err(self.inconsistent("a durable group is not there".into())),
+            None => Err(self.inconsistent("it was durable, and is missing".into())),
             found => Ok(found),
         }
     }

@@ -204,7 +204,6 @@ impl<'s, 'k, F> Search<'s, 'k, F> {
         Ok((child, inner.child(child)))
     }
 
-    /// Searches a leaf.
     #[inline]
     pub fn leaf<P, E>(&mut self, nodes: &P, at: Address) -> Result<Found, E>
     where

@@ -173,7 +173,6 @@ impl Leaf {
         }
     }
 
-    /// A leaf with these entries.
     pub fn new(entries: &[Entry]) -> Self {
         let mut leaf = Leaf::empty();
         leaf.set_count(entries.len());

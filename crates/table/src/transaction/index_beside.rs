@@ -54,7 +54,7 @@ pub(crate) struct Noting<'n> {
 }
 
 impl IndexBeside {
-    /// Its table.
+    /// The number of the table whose rows its entries have.
     #[inline]
     pub fn table(&self) -> u16 {
         self.table

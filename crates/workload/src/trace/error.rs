@@ -89,7 +89,7 @@ pub enum Fault {
         found: String,
     },
     /// A name that exists twice.
-    #[error("the {what} {name:?} is there already: names must differ")]
+    #[error("the {what} {name:?} exists already: names must differ")]
     Twice {
         /// `type` or `partition`.
         what: &'static str,

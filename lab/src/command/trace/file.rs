@@ -57,7 +57,7 @@ fn open(path: &Path) -> anyhow::Result<BufReader<File>> {
         Ok(file) => Ok(BufReader::with_capacity(1 << 16, file)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let path = path.display();
-            Err(UsageError::NotThere(format!("{path} is not there: no trace to read")).into())
+            Err(UsageError::NotThere(format!("{path} does not exist: no trace to read")).into())
         }
         Err(error) => Err(error).with_context(|| format!("opening {}", path.display())),
     }

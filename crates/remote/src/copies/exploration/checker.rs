@@ -72,7 +72,6 @@ pub(super) fn has_found(text: &str) -> bool {
 /// The log as a process has it: the transaction of each entry, by its number; none for a fence.
 pub(super) type Applied = BTreeMap<u64, Option<u64>>;
 
-/// The transaction of an entry.
 pub(super) fn transaction_of(entry: &Entry) -> Option<u64> {
     let bytes = entry.payload().try_into().ok()?;
     Some(u64::from_le_bytes(bytes))
@@ -96,7 +95,6 @@ pub(super) struct Checker {
 }
 
 impl Checker {
-    /// An entry was read.
     pub fn read(&mut self, entry: &Entry) {
         let number = entry.head().number;
         let first = self.read.entry(number);

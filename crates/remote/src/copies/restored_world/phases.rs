@@ -194,7 +194,7 @@ impl Run {
         );
         self.counts.kept[usize::from(!keeps_first)] += u64::from(loses);
         self.counts.lines += 1;
-        // What they have of the other line is none of this one.
+        // Their backups are of the other line, not of this one.
         self.backups.clear();
     }
 }

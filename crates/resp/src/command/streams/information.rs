@@ -14,7 +14,6 @@ use crate::reply::Reply;
 /// The default number of entries shown of a stream, and of its pending entries.
 const SHOWN: u64 = 10;
 
-/// All entries.
 const ALL: (EntryId, EntryId) = (EntryId::MIN, EntryId::MAX);
 
 pub(super) fn xinfo<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {

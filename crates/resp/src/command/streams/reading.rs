@@ -94,7 +94,6 @@ impl<'l> Reading<'l> {
         (0..self.keys).map(|number| self.at(number))
     }
 
-    /// The one of this number.
     fn at(&self, number: usize) -> (&'l [u8], &'l [u8]) {
         let at = self.first + number;
         (self.line.part(at), self.line.part(at + self.keys))

@@ -71,7 +71,6 @@ pub(super) fn timestamp<'v>(millis: i64) -> ValueRef<'v> {
 }
 
 impl<S: State> Data<'_, S> {
-    /// A group of a stream.
     pub fn group(&mut self, stream: u64, name: &[u8]) -> Result<Option<Group>, Failure> {
         check_key(name)?;
         let index = self.state.row_index(self.shared.numbers.group, PRIMARY)?;
@@ -95,14 +94,12 @@ impl<S: State> Data<'_, S> {
         Ok(groups)
     }
 
-    /// The first group of a stream.
     pub(super) fn first_group(&mut self, stream: u64) -> Result<Option<Group>, Failure> {
         let index = self.state.row_index(self.shared.numbers.group, PRIMARY)?;
         let row = index.prefix(stream)?.next();
         row.map(|row| Group::of(&row?)).transpose()
     }
 
-    /// The number of groups of a stream.
     pub fn count_groups(&mut self, stream: u64) -> Result<u64, Failure> {
         let index = self.state.row_index(self.shared.numbers.group, PRIMARY)?;
         Ok(index.count_range((stream,)..=(stream,))?)
@@ -138,7 +135,6 @@ impl<S: State> Data<'_, S> {
         Ok(consumers)
     }
 
-    /// The number of consumers of a group.
     pub fn count_consumers(&mut self, group: u64) -> Result<u64, Failure> {
         let index = self
             .state

@@ -91,7 +91,6 @@ pub(crate) struct Stream {
     is_there: bool,
     /// The greatest id that an entry has had, or that was set.
     pub last: EntryId,
-    /// The number of entries added.
     pub added: u64,
     /// The greatest id of an entry that was deleted by its id.
     pub deleted: EntryId,
@@ -190,7 +189,6 @@ impl Fields {
 }
 
 impl<S: State> Data<'_, S> {
-    /// A stream, if there is one.
     pub fn stream(&mut self, key: &[u8]) -> Result<Option<Stream>, Failure> {
         let Some(entry) = self.entry_of(key, Kind::Stream)? else {
             return Ok(None);

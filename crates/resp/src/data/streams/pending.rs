@@ -26,7 +26,6 @@ pub(crate) struct Pending {
     pub consumer: Vec<u8>,
     /// When it was delivered last, in milliseconds since 1970.
     pub delivered: i64,
-    /// The number of deliveries.
     pub deliveries: u64,
 }
 
@@ -54,7 +53,6 @@ impl Pending {
 }
 
 impl<S: State> Data<'_, S> {
-    /// A group's pending entry of this id.
     pub fn pending(&mut self, group: u64, entry: EntryId) -> Result<Option<Pending>, Failure> {
         let index = self.state.row_index(self.shared.numbers.pending, PRIMARY)?;
         let row = index.get_by((group, entry.ms, entry.seq))?;

@@ -198,7 +198,7 @@ impl Coupling for Loose {
             NodeError::PageLost { page, psn, found } => NodeError::Stopped {
                 reason: format!(
                     "it has version {found} of page {page} instead of {psn}; the register is asked whether the others \
-                     have gone on without it"
+                     continue without it"
                 ),
             },
             other => other.of_a_stopped_node(),

@@ -119,7 +119,7 @@ impl Stored {
             if stands.next() != psn {
                 let (page, stands, psn) = (page.0, stands.0, psn.0);
                 return Err(format!(
-                    "redo makes version {psn} of page {page}, which stands at {stands}"
+                    "redo makes version {psn} of page {page}, which has version {stands}"
                 ));
             }
         }

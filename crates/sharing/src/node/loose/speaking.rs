@@ -238,7 +238,7 @@ impl Shell<Loose> {
             }
             Output::Recovered(node) => self.feed(Input::NodeRecovered { node })?,
             Output::ShutOut => {
-                let reason = "the others have gone on without it".into();
+                let reason = "the others continue without it".into();
                 self.stop(&NodeError::ShutOut { reason });
             }
         }

@@ -262,6 +262,6 @@ pub(super) fn read_entry(
     };
     match found {
         Some(bytes) => Ok(bytes.to_vec()),
-        None => Err(inconsistent(&**disk, layout, &header, "an entry of it is not there").into()),
+        None => Err(inconsistent(&**disk, layout, &header, "it lacks an entry").into()),
     }
 }

@@ -189,7 +189,7 @@ impl World {
         }
         assert!(
             self.seen.acknowledged > before,
-            "nobody can append any more"
+            "no process can append any more"
         );
         let claims = self.seen.claims;
         self.processes[0].die();

@@ -26,7 +26,7 @@ fn each_entry_between_two_edges_is_drawn_by_one_number() {
     let edge = |bytes: &'static [u8], behind| Edge { bytes, behind };
     let all = (edge(b"", false), edge(b"", true));
     assert!(drawn(&pair, all).is_empty());
-    // Few before and behind, so that the ends of both sets are in the middle of nodes, and some that are gone.
+    // Few entries before and behind, so that the ends of both sets are in the middle of nodes. Some entries are deleted.
     let sets = [("a", 40), ("b", 1_500), ("c", 7)];
     for (set, many) in sets {
         for number in 0..many {

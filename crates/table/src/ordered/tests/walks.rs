@@ -61,7 +61,7 @@ fn walk(seed: u64) {
         pair.insert(&entry);
     }
     let backwards = random.chance(1, 2);
-    // How often a step inserts, of ten.
+    // Of ten steps, so many insert.
     let inserts = random.below(10);
     let pages = pair.store.pages_mut().snapshot().expect("address space");
     let mut frozen: VecDeque<u64> = pair.model.iter().map(|(_, row)| *row).collect();
