@@ -112,7 +112,7 @@ impl Line {
         }
     }
 
-    /// The words from this place on; the name of the command has the place 0.
+    /// The parts from this number on; the name of the command is part 0.
     #[inline]
     pub fn parts(&self, from: usize) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         (from.min(self.len())..self.len()).map(|number| self.part(number))
