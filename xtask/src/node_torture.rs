@@ -2,7 +2,7 @@
 //!
 //! After each event the survivors must continue. HISTORY must have the acknowledged transactions of every dead client,
 //! and at most one more, which was not acknowledged. At times, and at the end, all are killed and the database is
-//! opened again. Then every record of every client is found once, in its order, and the records' sum is that of the
+//! opened again. Then every record of every client is found once, in its order. The records' sum is that of the
 //! accounts, of the tellers and of the branches.
 
 use crate::kill_loop::{Tortured, torture};

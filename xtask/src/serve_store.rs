@@ -1,5 +1,5 @@
-//! The store of the hosts of `torture-serve`: a directory that all of them use, processes `sardonyx store serve`, also
-//! with an etcd that keeps their register, or the servers of an object store or of JetStream.
+//! The store of the hosts of `torture-serve`: a directory that all of them use; processes `sardonyx store serve`, also
+//! with an etcd that keeps their register; or the servers of an object store or of JetStream.
 
 use crate::etcd_servers::EtcdServers;
 use crate::kept_stores::KeptStores;

@@ -9,10 +9,10 @@
 //! hosts answer reads, and none may be older than that. At the end each acknowledged number is found, and every host
 //! serves or follows.
 //!
-//! With `--figures` it measures instead. It measures the time from a kill of the serving host, from `store drain` and
-//! from a termination signal to the first acknowledged transaction of a client with several hosts. It also measures the
-//! longest pause of a writer while all hosts are restarted, one after the other. A measurement during which this program was
-//! stopped is repeated: its clients were stopped, too.
+//! With `--figures` it measures instead. It measures the time until a client with several hosts has its first
+//! acknowledged transaction: from a kill of the serving host, from `store drain`, and from a termination signal. It
+//! also measures the longest pause of a writer while all hosts are restarted, one after the other. A measurement during
+//! which this program was stopped is repeated: its clients were stopped, too.
 
 use crate::kill_loop::{Tortured, torture};
 use crate::serve_hosts::{Hosts, name_of};

@@ -1,5 +1,5 @@
-//! The kill loop, and the witness. The witness knows the acknowledged transactions from outside, kills the process at a
-//! random point, kills the recovery a few times, and then checks for every transaction.
+//! The kill loop, and the witness. The witness knows the acknowledged transactions from outside. It kills the process
+//! at a random point, kills the recovery a few times, and then checks for every transaction.
 
 use crate::kill_loop::{Tortured, torture};
 use crate::victim::{Setting, scale};

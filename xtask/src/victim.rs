@@ -1,5 +1,5 @@
-//! The process that torture kills. It opens the database, runs debit-credit from several clients, and reports the
-//! number of acknowledged transactions of each client to the witness, over its standard output. It reports after each
+//! The process that torture kills. It opens the database and runs debit-credit from several clients. Over its standard
+//! output it reports the number of acknowledged transactions of each client to the witness. It reports after each
 //! acknowledgement and before the next request of that client counts. So the witness never knows more than the
 //! acknowledged ones.
 //!

@@ -30,9 +30,9 @@ const READINGS_MAX: usize = 8;
 ///
 /// Each changed row is a line, in the order of commits. Changes are kept for the tables that --keep names, from then
 /// on, with the row before and after; they take room in the log and in the journals' archive. While a server has the
-/// database open, all transactions committed so far are printed, and with --follow the later ones, until an interrupt
-/// or a termination signal. Continue with --from and the "next" of the last line that you handled: no change is lost or
-/// comes twice. A position older than the kept changes is an error that names the oldest one.
+/// database open, all transactions committed so far are printed. With --follow the later ones are printed, too, until
+/// an interrupt or a termination signal. Continue with --from and the "next" of the last line that you handled: no
+/// change is lost or comes twice. A position older than the kept changes is an error that names the oldest one.
 ///
 /// Examples:
 ///   sardonyx changes bank.sdx --keep accounts

@@ -37,9 +37,8 @@ const TOLD_MAX: u64 = 20;
 ///
 /// The file is CSV, TSV, JSON lines, Parquet or Arrow IPC. The columns' names are in the header of CSV, in each object
 /// of JSON, and in the schema of Parquet and Arrow. Rows are stored as by COPY and INSERT: values are read as the
-/// columns' declared types, missing columns get their defaults (also computed ones and the next number of a sequence),
-/// and all conditions are checked. Type mismatches of Parquet and Arrow columns are reported before any row is
-/// imported.
+/// columns' declared types, and all conditions are checked. Missing columns get their defaults, also computed ones and
+/// the next number of a sequence. Type mismatches of Parquet and Arrow columns are reported before any row is imported.
 ///
 /// Rows are inserted in transactions of --batch rows, or fewer where they are long. A bad row is reported with its line
 /// and column: one that is malformed, has a value that its column cannot take, or violates a constraint. With

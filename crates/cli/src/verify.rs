@@ -16,10 +16,10 @@ use std::io::Write;
 
 /// Check every file of a database.
 ///
-/// Reads manifest, backup, journal archive and log, tries a recovery in memory, and checks the catalogue of the tables
-/// or the heap of a mapped segment. The verb is read-only and works on a read-only file system. While a program has the
-/// database open, it checks a state that the database had meanwhile, and reports only damage that it finds twice. Each
-/// finding names its file and offset.
+/// Reads manifest, backup, journal archive and log, and tries a recovery in memory. Then it checks the catalogue of the
+/// tables, or the heap of a mapped segment. The verb is read-only and works on a read-only file system. While a program
+/// has the database open, it checks a state that the database had meanwhile, and reports only damage that it finds
+/// twice. Each finding names its file and offset.
 ///
 /// An interrupted write leaves a leftover, which is no damage. So do multi-level transactions that a crash left
 /// unfinished: the next opening as operations undoes them.

@@ -37,9 +37,9 @@ impl Options {
     /// tables and earlier shapes, and the log before its end.
     ///
     /// The database is read and rebuilt, packed in memory beside the old one, and written whole. That takes the memory
-    /// of an opening, with the second copy of the pages ([`Options::checkpoints`] has no effect here), and that of the rows
-    /// once more. For a while it also takes disk for both. A crash at any step leaves it
-    /// unchanged or compacted, with the same rows.
+    /// of an opening, and that of the rows once more. The opening has the second copy of the pages;
+    /// [`Options::checkpoints`] has no effect here. For a while it also takes disk for both. A crash at any step leaves
+    /// it unchanged or compacted, with the same rows.
     ///
     /// A database whose files would not be smaller stays unchanged ([`Compaction::changed`]): one that was never used,
     /// or was compacted before.

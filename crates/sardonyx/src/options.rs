@@ -231,18 +231,19 @@ impl Options {
 
     /// The source of the checkpoints: a second copy of the pages in memory (the default), or snapshots of the pages.
     ///
-    /// Without the second copy, the database takes about half of the memory. A checkpoint then needs the serial stage for
-    /// about a tenth of a millisecond for each block of the backup. With [`Options::block_bytes`] of more than 1 MiB it is
-    /// some microseconds, and pages that change while a block is copied are kept as for a [`Snapshot`](crate::Snapshot).
+    /// Without the second copy, the database takes about half of the memory. A checkpoint then needs the serial stage
+    /// for about a tenth of a millisecond for each block of the backup. With [`Options::block_bytes`] of more than 1
+    /// MiB it is some microseconds. Pages that change while a block is copied are kept as for a
+    /// [`Snapshot`](crate::Snapshot).
     ///
     /// A transaction gets [`Error::Full`] if its redo records need room that only a checkpoint can free while it runs. So it
     /// does if there is no memory for a snapshot when the log is at its limit. The checkpoint is taken when the transaction has
     /// ended, so run it again.
     ///
-    /// For tables; memory, operations, nodes, and `checkpoints_at_followers` (of the feature `hosts`) refuse
-    /// it. A compaction has the second copy all the same, as has a host as long as it follows, and until it has taken over
-    /// from that copy: give such a machine the memory for both. The source may differ from one opening to the next, since
-    /// the files are the same.
+    /// For tables; memory, operations, nodes, and `checkpoints_at_followers` (of the feature `hosts`) refuse it. A
+    /// compaction has the second copy all the same. So has a host as long as it follows, and until it has taken over
+    /// from that copy: give such a machine the memory for both. The source may differ from one opening to the next,
+    /// since the files are the same.
     ///
     /// ```
     /// use sardonyx::{Checkpoints, Options};

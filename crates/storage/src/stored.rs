@@ -1,5 +1,5 @@
-//! State that can be made again from the pages, and that a clean close leaves beside the checkpoint so that the next
-//! opening need not make it: the indexes of tables.
+//! State that can be made again from the pages. A clean close leaves it beside the checkpoint, so that the next opening
+//! need not make it: the indexes of tables.
 //!
 //! The file is believed only if it belongs to the very state that the opening finds ([`ClosedAt`]): of this database, of
 //! the opening before this one, and up to the same end of the log. Each opening that may write counts the incarnation

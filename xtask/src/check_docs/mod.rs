@@ -5,8 +5,8 @@
 //! comment. It finds
 //! - tables that a blank line cuts in two, and rows with another number of columns than their header;
 //! - relative links to missing files, and anchors that no heading has;
-//! - paths in `code` of a missing file of the repository (CHANGELOG may name former files), and paths in `code` that
-//!   begin with a crate and name none of its items;
+//! - paths in `code` of a missing file of the repository (CHANGELOG may name former files);
+//! - paths in `code` that begin with a crate and name none of its items;
 //! - constants in tables, named with their file, that have another value there ([`constants`]);
 //! - names of invariants' tests (`i7_…`) that no test has;
 //! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list;

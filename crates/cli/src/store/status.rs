@@ -26,10 +26,10 @@ const SIGN_WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// Show the database, serving host, log and bases of a store.
 ///
-/// With --directory it also shows the position of a host's directory in the log, as last recorded there, and the
-/// entries that were cut off it: transactions without which another host continued, and which may have been
-/// acknowledged. For a log on several places (copies:) it shows since when each place is in the set (in-sync), being
-/// filled (joining) or left out (out).
+/// With --directory it also shows a host's directory: its position in the log, as last recorded there, and the entries
+/// that were cut off it: transactions without which another host continued, and which may have been acknowledged. For a
+/// log on several places (copies:) it shows since when each place is in the set (in-sync), being filled (joining) or
+/// left out (out).
 ///
 /// Warnings are shown last: of a serving host that gives no sign; of a copy that gives no answer, is not in sync, or is
 /// the last one; of a register of the copies that is older than the copies or the directory know; and of a directory

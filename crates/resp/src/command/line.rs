@@ -112,6 +112,7 @@ impl Line {
         }
     }
 
+    /// The parts from this number on; the name of the command is part 0.
     #[inline]
     pub fn parts(&self, from: usize) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         (from.min(self.len())..self.len()).map(|number| self.part(number))

@@ -1,7 +1,7 @@
 //! The pages of a large catalogue, of version 3: its entries beyond those for which the first 25 pages have room.
 //!
 //! The root names a few runs of pages for definitions and a few for extents. Each run has room for as many entries as
-//! all before it, so a dozen are enough for any catalogue, and the place of an entry follows from its number. A run is
+//! all before it, so a dozen are enough for any catalogue. The place of an entry follows from its number. A run is
 //! taken behind all other pages when the first entry in it is made. It stays.
 //!
 //! Entries of extents have no order among each other here: one that is not needed any more is zeroes, and can be

@@ -1,6 +1,6 @@
 //! The source of a checkpoint's blocks: DB', or the live pages, which a [`Freezer`] reads through snapshots.
 //!
-//! DB' is a second copy of all pages, so it takes as much memory as they do, and a thread to apply the log to it. With
+//! DB' is a second copy of all pages. So it takes as much memory as they do, and a thread to apply the log to it. With
 //! snapshots, there is no second copy. Each block has a snapshot of its own, which is taken when the block is due:
 //! - A block of at most [`AT_ONCE_BYTES_MAX`] is copied into the slot's buffer while the pen is held, in about a tenth of a
 //!   millisecond. With a page snapshot, changes during the copying would take several times as long: each first one of a
@@ -8,8 +8,8 @@
 //! - A larger block is copied from a page snapshot, which is dropped right after. So the pen is held for microseconds, and
 //!   few pages change meanwhile.
 //!
-//! A snapshot of all blocks at once would live as long as the checkpoint, and keep a copy of each page that changes in that
-//! time.
+//! A snapshot of all blocks at once would live as long as the checkpoint. It would keep a copy of each page that
+//! changes in that time.
 //!
 //! Invariants:
 //! - A snapshot is taken between transactions, and a commit group ends with it. So a block's content is exactly that

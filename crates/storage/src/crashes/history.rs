@@ -1,5 +1,5 @@
-//! The history of a database through its lives, and the judge: the changes that were submitted, in order, how many of
-//! them are acknowledged, and whether a found content is that of a prefix which has these.
+//! The history of a database through its lives, and the judge: the submitted changes, in order, and the number of those
+//! that are acknowledged. It judges if a found content is that of a prefix which has these.
 
 use std::fmt::Debug;
 use thiserror::Error;

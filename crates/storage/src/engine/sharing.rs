@@ -1,11 +1,11 @@
 //! Opening a database that several processes share, without a server: the first process recovers it, the
 //! others join.
 //!
-//! The processes share memory (made by the code that runs transactions, not here). Committed transactions leave
-//! their redo records in it, and it has the log's state ([`LogState`]). **The first waiting process writes for
-//! all:** under a lock that the dead do not keep it takes everything that is published and not yet durable, and writes it as one commit
-//! group ([`crate::log::LogLeader`]). If it is killed at any instruction, the next holder of the lock writes that
-//! group again. One process at a time drives the work behind the log ([`super::Driver`], [`super::Election`]).
+//! The processes share memory (made by the code that runs transactions, not here). Committed transactions leave their
+//! redo records in it, and it has the log's state ([`LogState`]). **The first waiting process writes for all:** it has
+//! a lock that the dead do not keep. It takes everything that is published and not yet durable, and writes it as one
+//! commit group ([`crate::log::LogLeader`]). If it is killed at any instruction, the next holder of the lock writes
+//! that group again. One process at a time drives the work behind the log ([`super::Driver`], [`super::Election`]).
 //!
 //! The log, the backup and the manifest are those of every database, and so is recovery: such a directory opens with
 //! [`super::Engine`], and the other way round.

@@ -136,9 +136,9 @@ impl<'p, A> Held<'p, A> {
     }
 
     /// Releases the pen after a transaction that no caller waits for. Its records are written with the next ones that
-    /// are handed on or forced, and after [`DEFERRED_TIME_MAX`](crate::log::policy::DEFERRED_TIME_MAX) at the latest, or
-    /// as soon as the disk is free then. Without threads of the engine, and with the TPK paper's parameters, it is
-    /// [`Held::hand_on`].
+    /// are handed on or forced. At the latest they are written after
+    /// [`DEFERRED_TIME_MAX`](crate::log::policy::DEFERRED_TIME_MAX), or as soon as the disk is free then. Without
+    /// threads of the engine, and with the TPK paper's parameters, it is [`Held::hand_on`].
     #[inline]
     pub fn put_off(mut self) {
         let log = self.hand.log;

@@ -1,18 +1,18 @@
 //! The part that a snapshot's writer and readers share: for each page, the copy that holds its content when
 //! the snapshot was taken.
 //!
-//! *Why a reader never sees a change.* The writer (1) copies the present page, (2) names the copy
-//! in the table with release, (3) issues a release fence, and (4) changes the page by relaxed stores. A reader
-//! (a) looks at the table with acquire and finds no copy, (b) loads words of the page, relaxed, (c) issues an
-//! acquire fence, and (d) looks again, relaxed. If one of the words in (b) was stored in (4), the fence (3)
-//! synchronises with the fence (c), so (2) happened before (d), and (d) finds the copy. If it finds none, all
-//! words are those of the snapshot. With a copy, (a) synchronises with (2), so all of (1) is seen.
+//! *Why a reader never sees a change.* The writer (1) copies the present page, (2) names the copy in the table with
+//! release, (3) issues a release fence, and (4) changes the page by relaxed stores. A reader (a) looks at the table
+//! with acquire and finds no copy, (b) loads words of the page, relaxed, (c) issues an acquire fence, and (d) looks
+//! again, relaxed. If one of the words in (b) was stored in (4), the fence (3) synchronises with the fence (c). So (2)
+//! happened before (d), and (d) finds the copy. If it finds none, all words are those of the snapshot. With a copy, (a)
+//! synchronises with (2), so all of (1) is seen.
 //!
-//! *Why an ended snapshot gives no wrong answer.* `ended` is set before (3) for the first change without a copy, and
-//! before the fence that precedes the next use of one of its copies. By the same argument a reader that loaded
+//! *Why an ended snapshot gives no wrong answer.* `ended` is set before (3) for the first change without a copy. It is
+//! also set before the fence that precedes the next use of one of its copies. By the same argument a reader that loaded
 //! anything newer, live or in a copy, finds `ended` set when it looks after its acquire fence. It looks each time
-//! before it returns anything. Memory for copies is not unmapped while a handle exists. Stores that are frozen
-//! together are changed by one thread, and have one `ended`.
+//! before it returns anything. Memory for copies is not unmapped while a handle exists. Stores that are frozen together
+//! are changed by one thread, and have one `ended`.
 
 use super::snapshot::SnapshotEnded;
 use super::words::{copy_out, load};

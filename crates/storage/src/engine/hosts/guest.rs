@@ -9,8 +9,8 @@
 //! Nothing beyond the published end is looked at. So a group that is half written, or that a power cut may take back,
 //! is never seen. The groups before that end are whole, or the log was freed, or it is damaged.
 //!
-//! Invariants: I1 (only durable groups are given), I4 (whole groups, in their order), I5 (the groups' headers show a
-//! segment that was freed and is written anew), I13.
+//! Invariants: I1 (only durable groups are given); I4 (whole groups, in their order); I5 (the groups' headers show a
+//! segment that was freed and is written anew); I13.
 
 use crate::disk::{Disk, DiskError};
 use crate::log::follow::Follower;

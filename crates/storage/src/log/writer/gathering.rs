@@ -7,8 +7,8 @@
 //! [`DEFERRED_TIME_MAX`](crate::log::policy::DEFERRED_TIME_MAX). With one client, the thread rests at once.
 //!
 //! Invariant: a group that gathers is written by the first thread that rests, by a thread that waits for it, or when it
-//! is due. So no report that is missing delays a transaction for longer. A panic in the writer closes the log (I7) and does
-//! not reach the thread that rests, which may be the only one of its clients.
+//! is due. So no report that is missing delays a transaction for longer. A panic in the writer closes the log (I7). It
+//! does not reach the thread that rests, which may be the only one of its clients.
 
 use super::LogWriter;
 use crate::drive::Drive;
