@@ -20,6 +20,9 @@ const CHECKSUM_BYTES: usize = 4;
 /// Memory that a frame is given before its bytes come.
 const FIRST_BYTES: usize = 64 << 10;
 
+/// Bytes that are read at once.
+const PIECE_BYTES: usize = 256 << 10;
+
 /// Why bytes are no frame.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -93,26 +96,64 @@ pub fn encode(into: &mut Vec<u8>, body: &[&[u8]]) {
     }
 }
 
+/// The body of a frame, in memory that is used again for the next one.
+#[derive(Debug, Default)]
+pub struct Body {
+    /// The body, and behind it bytes of earlier ones.
+    memory: Vec<u8>,
+    length: usize,
+}
+
+impl Body {
+    /// The bytes of the frame that was read last.
+    pub fn bytes(&self) -> &[u8] {
+        self.memory.get(..self.length).unwrap_or_default()
+    }
+
+    /// Forgets the bytes, and keeps at most so much memory.
+    pub fn clear(&mut self, kept_bytes: usize) {
+        self.length = 0;
+        if self.memory.len() > kept_bytes {
+            self.memory.truncate(kept_bytes);
+            self.memory.shrink_to(kept_bytes);
+        }
+    }
+
+    /// The part of the memory for the next bytes of a body of so many: a piece behind the present ones, of which there are
+    /// always some left. Memory grows with the bytes that have come.
+    fn rest(&mut self, bytes: usize) -> &mut [u8] {
+        let from = self.length;
+        if self.memory.len() == from {
+            let more = from.max(FIRST_BYTES).min(bytes - from);
+            self.memory.resize(from + more, 0);
+        }
+        let end = self.memory.len().min(bytes).min(from + PIECE_BYTES);
+        self.memory.get_mut(from..end).unwrap_or_default()
+    }
+}
+
 /// The body of the next frame of a connection, which has so many bytes.
 ///
 /// # Errors
 /// [`FrameError`]: nothing more can be read from the connection.
 pub fn read(from: &mut impl Read, sizes: &RangeInclusive<usize>) -> Result<Vec<u8>, FrameError> {
-    let mut body = Vec::new();
+    let mut body = Body::default();
     read_into(from, sizes, &mut body)?;
-    Ok(body)
+    body.memory.truncate(body.length);
+    Ok(body.memory)
 }
 
-/// As [`read`], in place of what is in `body`, whose memory is used again.
+/// As [`read`], in place of the earlier body, whose memory is used again. Each piece is summed while the processor still has
+/// it.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_into(
     from: &mut impl Read,
     sizes: &RangeInclusive<usize>,
-    body: &mut Vec<u8>,
+    body: &mut Body,
 ) -> Result<(), FrameError> {
-    body.clear();
+    body.length = 0;
     let mut length = [0; LENGTH_BYTES];
     from.read_exact(&mut length).map_err(unread)?;
     let length = u32::from_be_bytes(length) as usize;
@@ -120,12 +161,20 @@ pub fn read_into(
     let mut checksum = [0; CHECKSUM_BYTES];
     from.read_exact(&mut checksum).map_err(unread)?;
     let bytes = length - CHECKSUM_BYTES;
-    body.reserve(bytes.min(FIRST_BYTES));
-    let read = from.take(bytes as u64).read_to_end(body);
-    if read.map_err(unread)? < bytes {
-        return Err(FrameError::Closed);
+    let mut sum = 0;
+    while body.length < bytes {
+        let into = body.rest(bytes);
+        match from.read(into) {
+            Ok(0) => return Err(FrameError::Closed),
+            Ok(read) => {
+                sum = crc32c::crc32c_append(sum, into.get(..read).unwrap_or_default());
+                body.length += read;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(unread(error)),
+        }
     }
-    match crc32c::crc32c(body) == u32::from_le_bytes(checksum) {
+    match sum == u32::from_le_bytes(checksum) {
         true => Ok(()),
         false => Err(FrameError::Checksum { bytes: length }),
     }
@@ -315,13 +364,66 @@ mod tests {
         let mut bytes = Vec::new();
         encode(&mut bytes, &[&[7; 100_000]]);
         encode(&mut bytes, &[b"short"]);
-        let (mut stream, mut body) = (&bytes[..], Vec::new());
+        encode(&mut bytes, &[b"whole"]);
+        let (mut stream, mut body) = (&bytes[..bytes.len() - 1], Body::default());
         read_into(&mut stream, &(0..=100_000), &mut body).unwrap();
-        assert_eq!(body, [7; 100_000]);
-        let room = body.capacity();
+        assert_eq!(body.bytes(), [7; 100_000]);
+        let room = body.memory.capacity();
         read_into(&mut stream, &(0..=100_000), &mut body).unwrap();
-        assert_eq!(body, b"short");
-        assert_eq!(body.capacity(), room);
+        assert_eq!(body.bytes(), b"short");
+        assert_eq!(body.memory.capacity(), room);
+        read_into(&mut stream, &(0..=100_000), &mut body).unwrap_err();
+        body.clear(1000);
+        assert_eq!(body.bytes(), b"");
+        assert!(body.memory.capacity() < 2000);
+    }
+
+    /// Gives at most so many bytes at once, and is interrupted before each.
+    struct Slow<'a>(&'a [u8], usize, bool);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.2 = !self.2;
+            if self.2 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let most = into.len().min(self.1);
+            self.0.read(&mut into[..most])
+        }
+    }
+
+    #[test]
+    fn a_long_frame_is_read_in_pieces_of_any_size_and_each_of_its_bytes_is_checked() {
+        let content: Vec<u8> = (0..3 * PIECE_BYTES as u32 + 7).map(|n| n as u8).collect();
+        let mut bytes = Vec::new();
+        encode(&mut bytes, &[&content]);
+        let mut body = Body::default();
+        for most in [1000, FIRST_BYTES + 1, usize::MAX] {
+            let mut stream = Slow(&bytes, most, false);
+            read_into(&mut stream, &(0..=content.len()), &mut body).unwrap();
+            assert_eq!(body.bytes(), content);
+        }
+        for damaged in [
+            HEAD_BYTES,
+            HEAD_BYTES + FIRST_BYTES,
+            HEAD_BYTES + PIECE_BYTES,
+            bytes.len() - 1,
+        ] {
+            let mut other = bytes.clone();
+            other[damaged] ^= 1;
+            let error = read_into(&mut &other[..], &(0..=content.len()), &mut body).unwrap_err();
+            assert!(matches!(error, FrameError::Checksum { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn i10_memory_grows_with_the_bytes_that_come_not_with_the_length_that_is_said() {
+        let mut bytes = Vec::new();
+        encode(&mut bytes, &[&vec![1; 1 << 20]]);
+        let mut body = Body::default();
+        let cut = &bytes[..100];
+        read_into(&mut &cut[..], &(0..=1 << 20), &mut body).unwrap_err();
+        assert!(body.memory.capacity() <= FIRST_BYTES);
     }
 
     #[test]

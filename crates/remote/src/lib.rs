@@ -131,8 +131,9 @@ mod tcp;
 mod variables;
 
 pub use copies::{
-    Copies, CopiesHealth, CopyRecord, KnownState, PlacesChange, PutBack, PutBackOutcome, SetRecord,
-    Standing, StateName, change_copies, copies_health, copies_of, put_back, raise_copies_version,
+    Copies, CopiesHealth, CopyRecord, KnownState, LackingBase, PlacesChange, PutBack,
+    PutBackOutcome, SetRecord, Standing, StateName, change_copies, copies_health, copies_of,
+    put_back, raise_copies_version,
 };
 pub use directory::DirectoryLog;
 pub use encrypted::{ENCRYPTION_BYTES, EncryptedLog, Keys};

@@ -1,6 +1,7 @@
 //! The state of a set of copies for people: each copy, and what is wrong with them. It changes nothing.
 
 use super::ancestry::After;
+use super::bases::{LackingBase, lacking_bases};
 use super::keeper::{Keeper, PUT_BACK};
 use super::members::{Members, Wait};
 use super::record::{SetRecord, Standing};
@@ -20,6 +21,8 @@ pub struct CopiesHealth {
     pub silent: Vec<(String, String)>,
     /// The register is older than the state that one of these knows, or of another line: a copy, or the directory.
     pub older_than: Option<String>,
+    /// Bases that copies in sync lack.
+    pub lacking: Vec<LackingBase>,
 }
 
 impl CopiesHealth {
@@ -50,6 +53,7 @@ impl CopiesHealth {
                 "the copy {place} gives no answer ({error}): {then}"
             ));
         }
+        warnings.extend(self.lacking.iter().map(LackingBase::to_string));
         for copy in &record.copies {
             let lag = last_entry.saturating_sub(copy.complete);
             if copy.standing != Standing::InSync {
@@ -98,6 +102,7 @@ pub fn copies_health(
         record: view.record.clone(),
         silent: Vec::new(),
         older_than: None,
+        lacking: lacking_bases(&members, &view.record),
     };
     for copy in &view.record.clone().copies {
         let member = members.get(&view.record, copy, Wait::Short);

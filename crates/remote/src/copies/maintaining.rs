@@ -1,6 +1,8 @@
-//! The thread of a process that lets copies in when it is the writer. It ends with the store.
+//! The thread of a process that lets copies in when it is the writer, and reports bases that copies lack. It ends with the
+//! store.
 
 use super::Copies;
+use super::bases::lacking_bases;
 use sardonyx_base::events;
 use std::sync::{Arc, Weak};
 use std::thread::Builder;
@@ -21,7 +23,13 @@ pub(super) fn start(copies: &Arc<Copies>) {
 }
 
 fn maintain(copies: &Weak<Copies>) {
+    let mut was_writer = false;
     while let Some(copies) = copies.upgrade() {
+        let is_writer = copies.tenure.lock().settled(copies.process).is_some();
+        if is_writer && !was_writer {
+            warn_of_lacking_bases(&copies);
+        }
+        was_writer = is_writer;
         let more = copies.maintain().unwrap_or_else(|error| {
             events::debug!(%error, "a copy of the log is not let in");
             false
@@ -30,5 +38,13 @@ fn maintain(copies: &Weak<Copies>) {
         if !more {
             std::thread::sleep(PAUSE);
         }
+    }
+}
+
+/// Once for each time that this process becomes the writer.
+fn warn_of_lacking_bases(copies: &Copies) {
+    let Ok(view) = copies.view() else { return };
+    for lacking in lacking_bases(&copies.members, &view.record) {
+        events::warn!(%lacking, "a copy of the log lacks a base");
     }
 }

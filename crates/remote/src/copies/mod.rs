@@ -13,7 +13,7 @@
 //!
 //! - `record`, `ancestry`, `keeper`: the register; - `remembered`, `witness`: its newest state, in a host's directory and at each
 //!   copy; - `putting_back`, `evidence`: that state at the keeper again; - `health`: the set for people;
-//! - `ends`: copies that were restored while the register stayed;
+//! - `ends`, `bases`: copies that were restored while the register stayed;
 //! - `changing`: other places, which a person asks for; - `members`, `life`: the copies; - `chain`: one item along the
 //!   chain; - `entries`, `objects`: the store's interface;
 //! - `joining`: how a copy comes back; - `maintaining`: the thread that lets it; - `exploration`, `schedules`: all of it
@@ -66,6 +66,7 @@
 //! log lacks. Later ones may have been created since the log's were listed.
 
 mod ancestry;
+mod bases;
 mod chain;
 mod changing;
 #[cfg(test)]
@@ -106,6 +107,7 @@ mod witness;
 #[cfg(test)]
 mod witness_tests;
 
+pub use bases::LackingBase;
 pub use changing::PlacesChange;
 pub use evidence::{KnownState, StateName};
 pub use health::{CopiesHealth, copies_health};

@@ -7,7 +7,7 @@ use super::message::{Answer, Failed, Request};
 use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, PROTOCOL};
 use crate::place::{RemoteOptions, open};
 use crate::served::ServedLog;
-use sardonyx_base::frame;
+use sardonyx_base::frame::{self, Body};
 use sardonyx_base::greeting::{GreetingError, Trust, send};
 use sardonyx_base::listening::Listening;
 use sardonyx_base::random::system_random;
@@ -34,8 +34,8 @@ const WRITE_MAX: Duration = Duration::from_secs(30);
 /// The most bytes of entries in one answer; one entry may be longer.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
-/// Memory of a request that is kept for the next one of its connection.
-const BODY_BYTES_KEPT: usize = 4 << 20;
+/// Memory of a request that is kept for the next one of its connection: the largest entry of a serving host's log fits.
+const BODY_BYTES_KEPT: usize = 17 << 20;
 
 /// The object with the random number of the store.
 const IDENTITY_OBJECT: &str = "server/identity";
@@ -176,10 +176,10 @@ fn answer_all(
     let limits = stream.socket().set_read_timeout(Some(IDLE_MAX));
     let limits = limits.and_then(|()| stream.socket().set_write_timeout(Some(WRITE_MAX)));
     limits.map_err(|source| broke("set a time limit", source))?;
-    let mut body = Vec::new();
+    let mut body = Body::default();
     loop {
         frame::read_into(&mut stream, &(1..=BODY_BYTES_MAX), &mut body)?;
-        let answer = match Request::decode(&body) {
+        let answer = match Request::decode(body.bytes()) {
             Ok(request) => {
                 answer(store, request).unwrap_or_else(|error| Answer::Failed(failed(store, error)))
             }
@@ -188,8 +188,7 @@ fn answer_all(
                 reason: error.to_string(),
             }),
         };
-        body.clear();
-        body.shrink_to(BODY_BYTES_KEPT);
+        body.clear(BODY_BYTES_KEPT);
         send(&mut stream, &[&answer.encode()]).map_err(|source| broke("answer", source))?;
     }
 }

@@ -1,7 +1,8 @@
 //! The log's files: segments of one fixed length, written in LSN order and used again.
 //!
 //! Segment `k` is `log/<k>.log` and holds the log's bytes from `k * segment_bytes`. It is filled
-//! with zeroes and synced before its first use, so that writing a group changes no metadata. When a
+//! with zeroes and synced before its first use, so that writing a group changes no metadata. A log of large groups whose
+//! segments are seldom used again gets unwritten room instead ([`Segments::expect_large_groups`]). When a
 //! checkpoint has made a segment superfluous it is renamed to become a later one; its old groups
 //! are harmless, because a group is only believed at the LSN it names (I5).
 //!
@@ -28,7 +29,7 @@ use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The directory of the segments.
 pub const LOG_DIRECTORY: &str = "log";
@@ -96,6 +97,8 @@ pub struct Segments {
     preparing: Mutex<()>,
     /// The LSN up to which segments are prepared.
     prepared_end: AtomicU64,
+    /// New segments are not filled with zeroes: [`Segments::expect_large_groups`].
+    is_unwritten: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -188,6 +191,7 @@ impl Segments {
             files: Mutex::new(files),
             preparing: Mutex::new(()),
             prepared_end: AtomicU64::new(prepared_end.0),
+            is_unwritten: AtomicBool::new(false),
         })
     }
 
@@ -195,6 +199,12 @@ impl Segments {
     pub fn first_bytes(mut self, bytes: u64) -> Self {
         self.first_bytes = first_segment_bytes(self.layout, bytes);
         self
+    }
+
+    /// From now on, new segments get room that reads as zeroes and is not written, or zeroes again. Such room saves a write
+    /// of each byte. The sync of a group in it also changes metadata, so it pays for large groups alone.
+    pub fn expect_large_groups(&self, are_large: bool) {
+        self.is_unwritten.store(are_large, Ordering::Relaxed);
     }
 
     /// Sizes of segments, and the log's beginning.
@@ -363,7 +373,11 @@ impl Segments {
             self.disk.remove(&new)?;
         }
         let file = self.disk.open(&new, Access::Direct, Create::New)?;
-        if let Err(error) = file.preallocate(length) {
+        let prepared = match self.is_unwritten.load(Ordering::Relaxed) {
+            true => file.allocate(length),
+            false => file.preallocate(length),
+        };
+        if let Err(error) = prepared {
             drop(file);
             // Give the room back; the error that counts is the first one.
             let _ = self.disk.remove(&new);

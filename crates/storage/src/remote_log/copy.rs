@@ -60,6 +60,11 @@ pub(crate) struct EntryOfGroups {
 pub(crate) type FullEntry = (EntryBuilder, GroupHeader);
 
 impl EntryOfGroups {
+    /// Without groups, in this memory.
+    pub fn in_memory_of(entry: EntryBuilder) -> Self {
+        EntryOfGroups { entry, last: None }
+    }
+
     /// Adds a group. Returns the entry before, if both would be more than these bytes.
     pub fn push(&mut self, header: &GroupHeader, bytes: &[u8], most: u64) -> Option<FullEntry> {
         let full = match self.entry.bytes() + bytes.len() as u64 > most {
@@ -71,6 +76,13 @@ impl EntryOfGroups {
         full
     }
 
+    /// Without a group yet, the next entry gets the memory of the writer's last one.
+    fn fill_next(&mut self, writer: &mut RemoteWriter) {
+        if self.last.is_none() {
+            self.entry = writer.next_entry();
+        }
+    }
+
     /// The added entry, if any.
     pub fn take(&mut self) -> Option<FullEntry> {
         let last = self.last.take()?;
@@ -80,8 +92,8 @@ impl EntryOfGroups {
 
 impl RemoteCopy for RemoteWriter {
     fn append(&mut self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
-        let most = self.entry_bytes_max();
-        put_groups(groups, most, |(entry, _)| {
+        let (first, most) = (self.next_entry(), self.entry_bytes_max());
+        put_groups(groups, first, most, |(entry, _)| {
             let appended = RemoteWriter::append(self, entry);
             appended.map(drop).map_err(poisoned)
         })
@@ -90,10 +102,11 @@ impl RemoteCopy for RemoteWriter {
 
 fn put_groups(
     groups: &[Arc<DurableGroup>],
+    first: EntryBuilder,
     most: u64,
     mut put: impl FnMut(FullEntry) -> Result<(), LogError>,
 ) -> Result<(), LogError> {
-    let mut waiting = EntryOfGroups::default();
+    let mut waiting = EntryOfGroups::in_memory_of(first);
     for group in groups {
         if let Some(full) = waiting.push(group.header(), group.bytes(), most) {
             put(full)?;
@@ -216,6 +229,7 @@ impl StoreCopy {
                     self.put_patiently(entry)?;
                     // It was stable here before it was begun.
                     self.record.write_below(u64::MAX);
+                    waiting.fill_next(&mut self.writer);
                 }
                 None if closed => return Ok(()),
                 None => match log.poll(follower.position().group, &waker) {
@@ -271,9 +285,9 @@ impl StoreCopy {
 
 impl RemoteCopy for StoreCopy {
     fn append(&mut self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
-        let most = self.entry_bytes;
+        let (first, most) = (self.writer.next_entry(), self.entry_bytes);
         self.in_store.count(groups.len() as u64, 0);
-        put_groups(groups, most, |full| self.put_patiently(full))
+        put_groups(groups, first, most, |full| self.put_patiently(full))
     }
 
     fn is_stable_here(&mut self, below: u64) {

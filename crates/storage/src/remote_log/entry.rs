@@ -22,6 +22,14 @@ pub const ENTRY_VERSION: u32 = 1;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SdxE");
 
+/// Memory of an entry that is kept for the next one: that of the largest entry with several groups
+/// ([`record_bytes`](super::copy::record_bytes)).
+#[cfg(feature = "hosts")]
+const BYTES_KEPT: usize = 16 << 20;
+
+/// Bytes that are summed and copied at once.
+const SUMMED_BYTES: usize = 64 << 10;
+
 const FENCE: u32 = 0;
 const GROUPS: u32 = 1;
 
@@ -136,7 +144,7 @@ impl Entry {
             writer,
             ..at
         };
-        Entry::sealed(identity, after, bytes, time)
+        Entry::sealed(identity, after, (bytes, 0), time)
     }
 
     /// The entry read, if an encoder made it.
@@ -199,9 +207,15 @@ impl Entry {
         })
     }
 
-    /// An entry at this place, of this place's epoch and writer. The bytes have room for the head in front.
+    /// An entry at this place, of this place's epoch and writer. The bytes have room for the head in front, and groups of this
+    /// checksum.
     #[inline]
-    fn sealed(identity: u64, at: EntryPosition, mut bytes: Vec<u8>, time: u64) -> Entry {
+    fn sealed(
+        identity: u64,
+        at: EntryPosition,
+        (mut bytes, payload_checksum): (Vec<u8>, u32),
+        time: u64,
+    ) -> Entry {
         let payload = bytes.get(ENTRY_HEAD_BYTES..).unwrap_or_default();
         let mut head = EntryHead {
             identity,
@@ -211,7 +225,7 @@ impl Entry {
             checksum_before: at.checksum,
             time: time.max(at.time),
             payload_bytes: payload.len() as u64,
-            payload_checksum: crc32c::crc32c(payload),
+            payload_checksum,
             checksum: 0,
         };
         if let Some(into) = bytes.first_chunk_mut() {
@@ -225,12 +239,15 @@ impl Entry {
 #[derive(Debug)]
 pub struct EntryBuilder {
     bytes: Vec<u8>,
+    /// CRC-32C of the groups so far.
+    checksum: u32,
 }
 
 impl Default for EntryBuilder {
     fn default() -> Self {
         EntryBuilder {
             bytes: vec![0; ENTRY_HEAD_BYTES],
+            checksum: 0,
         }
     }
 }
@@ -241,9 +258,23 @@ impl EntryBuilder {
         Self::default()
     }
 
-    /// Appends a group.
+    /// Without groups, in the memory of an entry that is needed no longer.
+    #[cfg(feature = "hosts")]
+    pub(super) fn in_place_of(entry: Entry) -> Self {
+        let mut bytes = entry.bytes;
+        bytes.clear();
+        bytes.shrink_to(BYTES_KEPT);
+        bytes.resize(ENTRY_HEAD_BYTES, 0);
+        EntryBuilder { bytes, checksum: 0 }
+    }
+
+    /// Appends a group. Each piece is summed while the processor still has it.
     pub fn push(&mut self, group: &[u8]) {
-        self.bytes.extend_from_slice(group);
+        self.bytes.reserve(group.len());
+        for piece in group.chunks(SUMMED_BYTES) {
+            self.checksum = crc32c::crc32c_append(self.checksum, piece);
+            self.bytes.extend_from_slice(piece);
+        }
     }
 
     /// Its bytes as an entry, with the head.
@@ -258,7 +289,7 @@ impl EntryBuilder {
 
     /// The entry at this place, by this place's writer, made at this time. `None` if it is empty: that would be a fence.
     pub fn seal(self, identity: u64, at: EntryPosition, time: u64) -> Option<Entry> {
-        (!self.is_empty()).then(|| Entry::sealed(identity, at, self.bytes, time))
+        (!self.is_empty()).then(|| Entry::sealed(identity, at, (self.bytes, self.checksum), time))
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Owner {
     /// The reason why nothing is appended any more.
     ended: Option<RemoteLogError>,
     doubts: Doubts,
+    /// The memory of the last entry.
+    spare: Option<EntryBuilder>,
 }
 
 #[derive(Debug)]
@@ -59,7 +61,14 @@ impl Owner {
             state: State::Idle,
             ended: None,
             doubts: Doubts::default(),
+            spare: None,
         }
+    }
+
+    /// An entry to be filled, in the memory of the last durable one. A new mapping of megabytes for each entry would cost as
+    /// much as the copy of its groups.
+    pub fn next_entry(&mut self) -> EntryBuilder {
+        self.spare.take().unwrap_or_default()
     }
 
     /// The database.
@@ -109,9 +118,10 @@ impl Owner {
         self.ended.get_or_insert(error).clone()
     }
 
-    fn durable(&mut self, entry: &Entry) -> Option<EntryPosition> {
+    fn durable(&mut self, entry: Entry) -> Option<EntryPosition> {
         self.at = entry.head().position_after();
         self.doubts.end();
+        self.spare = Some(EntryBuilder::in_place_of(entry));
         Some(self.at)
     }
 
@@ -123,7 +133,7 @@ impl Owner {
     ) -> Result<Option<EntryPosition>, RemoteLogError> {
         match found {
             None => self.state = State::Putting(entry),
-            Some(bytes) if bytes == entry.bytes() => return Ok(self.durable(&entry)),
+            Some(bytes) if bytes == entry.bytes() => return Ok(self.durable(entry)),
             Some(bytes) => match Entry::decode(bytes) {
                 // It may be this one all the same.
                 Err(_) if self.doubts.again() => self.state = State::ReadingBack(entry),
@@ -183,13 +193,13 @@ impl Machine for Owner {
         }
         match (std::mem::replace(&mut self.state, State::Idle), answer) {
             (State::Putting(entry), Answer::Appended(Appended::Ok)) => {
-                return Ok(self.durable(&entry));
+                return Ok(self.durable(entry));
             }
             (State::Putting(entry), Answer::Appended(_)) if planted::is(Planted::NoReadBack) => {
-                return Ok(self.durable(&entry));
+                return Ok(self.durable(entry));
             }
             (State::Putting(entry), Answer::Unclear) if planted::is(Planted::SilenceIsSuccess) => {
-                return Ok(self.durable(&entry));
+                return Ok(self.durable(entry));
             }
             // A conflict may be with the same entry, by a request before or one that was done twice.
             (State::Putting(entry), Answer::Appended(Appended::Conflict) | Answer::Unclear) => {

@@ -318,6 +318,11 @@ impl RemoteWriter {
         self.finish().map_err(|error| self.give_up(error))
     }
 
+    /// An entry to be filled, in memory that the last one had.
+    pub fn next_entry(&mut self) -> EntryBuilder {
+        self.owner.next_entry()
+    }
+
     /// Begins to append an entry: [`RemoteWriter::finish`] does it.
     ///
     /// # Errors

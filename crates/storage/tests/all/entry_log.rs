@@ -28,6 +28,46 @@ fn fill(log: &EntryLog) -> Vec<u64> {
     numbers
 }
 
+#[test]
+fn segments_for_large_entries_are_not_filled_with_zeroes() {
+    let prepared = Arc::<Mutex<Vec<Change>>>::default();
+    let looks = prepared.clone();
+    let look = move |name: &str, change| {
+        // The first segment grows under its own name.
+        if name.contains(".new") && matches!(change, Change::Preallocate | Change::Allocate) {
+            looks.lock().unwrap().push(change);
+        }
+        Ok(())
+    };
+    let disk = Arc::new(SimulatedDisk::new(1, Faults::default()));
+    let watched = WatchedDisk::new(disk.as_ref().clone(), look);
+    let options = EntryLogOptions {
+        segment_bytes: 1 << 20,
+    };
+    let log = EntryLog::open(Arc::new(watched), &options).unwrap();
+    prepared.lock().unwrap().clear();
+    let entry = |number: u64, length| vec![number as u8; length];
+    let put = |numbers: std::ops::Range<u64>, length| {
+        for number in numbers {
+            log.append(number, &entry(number, length)).unwrap();
+        }
+        std::mem::take(&mut *prepared.lock().unwrap())
+    };
+    let of_large = put(1..9, 300_000);
+    assert!(of_large.len() > 1, "{of_large:?}");
+    assert!(of_large.iter().all(|change| *change == Change::Allocate));
+    let of_small = put(9..90, 100_000);
+    assert!(of_small.len() > 1, "{of_small:?}");
+    assert!(of_small.iter().all(|change| *change == Change::Preallocate));
+    // They are read back, also by the next process.
+    log.close();
+    drop(log);
+    let log = EntryLog::open(disk, &options).unwrap();
+    for (number, length) in [(1, 300_000), (8, 300_000), (9, 100_000), (89, 100_000)] {
+        assert_eq!(log.read(number).unwrap(), Some(entry(number, length)));
+    }
+}
+
 fn broken(name: &str) -> DiskError {
     DiskError::new("sync directory", name, 0, io::Error::other("broken"))
 }

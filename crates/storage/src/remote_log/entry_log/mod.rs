@@ -68,8 +68,12 @@ use std::sync::{Arc, OnceLock};
 /// Segments without needed log that are kept to be used again.
 const SUPERFLUOUS_KEPT: usize = 4;
 
-/// A buffer that a large entry made longer is given back after it.
-const BUFFER_BYTES_KEPT: usize = 16 << 20;
+/// A buffer that a larger entry made longer is given back after it. The entries of a serving host's log have at most 16 MiB
+/// ([`record_bytes`](super::copy::record_bytes)), and a buffer grows by doubling.
+const BUFFER_BYTES_KEPT: usize = 32 << 20;
+
+/// A group of so many bytes is large: unwritten room for it costs less than zeroes.
+const LARGE_GROUP_BYTES: usize = 256 << 10;
 
 /// Room that an entry leaves beside that for removals, for the marks of openings on a full disk.
 const ROOM_FOR_MARKS: u64 = 16 * GROUP_ALIGNMENT as u64;
@@ -467,6 +471,11 @@ impl EntryLog {
     ) -> Result<GroupHeader, EntryLogError> {
         push_trailer(&mut group, needed_from);
         let kept = has_put.then_some(needed_from);
+        if has_put {
+            let on_disk = group_bytes_on_disk(group.payload().len());
+            let are_large = on_disk >= LARGE_GROUP_BYTES;
+            self.segments.expect_large_groups(are_large);
+        }
         self.prepare(writer, group.payload().len(), kept)?;
         let mut sealed = writer.sequencer.seal(group);
         // One group is on its way at a time.
