@@ -82,7 +82,7 @@ pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
 pub(crate) use shown::{shown_check, with_names};
 pub(crate) use subquery::{Compared, InnerQuery, Question, Subquery};
 pub(crate) use time_operators::interval_of;
-pub(crate) use trees::parts_of_tree;
+pub(crate) use trees::{parts_of_tree, row_of};
 
 pub(crate) use crate::values::Comparison;
 use crate::values::{arithmetic, arrays, cast};

@@ -112,7 +112,7 @@ pub(crate) fn parts_of_tree(tree: &Tree) -> Vec<&Tree> {
 }
 
 /// The values of a row, `(a, b)` or `ROW(a, …)`; none of any other expression.
-pub(super) fn row_of(tree: &Tree) -> Option<Vec<&Tree>> {
+pub(crate) fn row_of(tree: &Tree) -> Option<Vec<&Tree>> {
     match tree {
         Tree::Tuple(parts) => Some(parts.iter().collect()),
         Tree::Nested(inner) => row_of(inner),

@@ -7,11 +7,12 @@ use super::target::key_columns;
 use super::whole::{conditions_first, insert_whole, with_row};
 use super::write::{columns_of, is_referenced, whole_row};
 use crate::error::{SqlError, code};
-use crate::expression::{Environment, Expr, Scope};
+use crate::expression::{Environment, Expr, Scope, row_of};
 use crate::index_names::changed_with;
 use crate::indexed::ColumnValue;
 use crate::memory::bytes_of;
 use crate::names::parts_of;
+use crate::parse::{query_of, selected_from, width_of};
 use crate::relation::{Relation, RelationColumn, StoredColumn};
 use crate::rows::InputRow;
 use crate::values::cast::Coercion;
@@ -100,8 +101,10 @@ pub(crate) fn compile_changes(
                     assign(planning, name, tree)?;
                 }
             }
-            _ => {
-                return Err(SqlError::unsupported("this form of SET is not supported"));
+            (AssignmentTarget::Tuple(names), tree) => {
+                for (name, tree) in names.iter().zip(&row_of_values(names.len(), tree)?) {
+                    assign(planning, name, tree)?;
+                }
             }
         }
     }
@@ -131,6 +134,37 @@ pub(crate) fn compile_changes(
         moves,
         may_collide,
     })
+}
+
+/// The values of `ROW (…)`, or of the only row of a query, for so many columns. Each column has a query for its value.
+fn row_of_values(width: usize, tree: &Tree) -> Result<Vec<Tree>, SqlError> {
+    let wrong = || SqlError::syntax("number of columns does not match number of values");
+    if let Some(values) = row_of(tree) {
+        return match values.len() == width {
+            true => Ok(values.into_iter().cloned().collect()),
+            false => Err(wrong()),
+        };
+    }
+    let Some(query) = query_of(tree) else {
+        return Err(SqlError::syntax(
+            "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
+        ));
+    };
+    match width_of(query) {
+        Some(found) if found == width => {}
+        Some(_) => return Err(wrong()),
+        None => {
+            let text =
+                "SET of several columns to a query's row is supported for listed values only";
+            return Err(SqlError::unsupported(text));
+        }
+    }
+    let columns: Vec<String> = (1..=width).map(|at| format!("c{at}")).collect();
+    let values = columns.iter().map(|column| {
+        let query = selected_from(column, &columns, query)?;
+        Ok(Tree::Subquery(Box::new(query)))
+    });
+    values.collect()
 }
 
 /// The error of a column that accepts only `DEFAULT`.
