@@ -442,6 +442,7 @@ fn is_serial(relation: &Relation, column: &RelationColumn, sequence: &Sequence) 
                 maximum: highest,
                 usable_to: sequence.usable_to,
                 kind: sequence.kind,
+                restarted: sequence.restarted,
                 ..Sequence::new()
             };
             *sequence == usual && sequence.kind() == column.spec.kind

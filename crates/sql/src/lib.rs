@@ -59,6 +59,7 @@ mod index_names;
 mod indexed;
 mod kept;
 mod keyspace;
+mod lexer;
 mod listed;
 mod locking;
 mod maintenance;

@@ -1,6 +1,5 @@
 //! From text to syntax trees, with bounds on the length and the depth of a text.
 
-mod adjacent;
 mod arguments;
 mod block;
 mod collations;
@@ -18,18 +17,19 @@ mod identities;
 mod intervals;
 mod limits;
 mod locks;
-mod matches;
 mod merges;
 mod nested;
 mod procedure;
 mod quantifiers;
 mod sequence_command;
 mod signal;
+mod spellings;
 mod symmetric;
 mod tables;
 mod tablespaces;
 mod type_command;
 mod words;
+mod wrapped;
 
 pub(crate) use arguments::variadic;
 pub(crate) use block::{Block, Handler, Line, Raise};
@@ -43,7 +43,6 @@ pub(crate) use forms::FORMS;
 pub(crate) use frames::{Excluded, excluded};
 pub(crate) use grouping_sets::NESTED_SETS;
 pub(crate) use identities::{drops_identity, names_sequence};
-use matches::with_plain_matches;
 pub(crate) use merges::{DEFAULT_VALUES, OVERRIDING_SYSTEM, OVERRIDING_USER};
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use quantifiers::{ALL, ANY};
@@ -51,11 +50,12 @@ pub(crate) use sequence_command::{Restart, SequenceChange, SequenceCommand};
 pub(crate) use symmetric::{shown_symmetric, symmetric_bound};
 pub(crate) use tables::{LIKE, UNSAID, is_without_data};
 pub(crate) use type_command::{TypeChange, TypeCommand};
+pub(crate) use wrapped::{query_of, selected_from};
 
 use crate::error::{SqlError, code};
 use crate::kept::keep;
-use crate::position::of_location;
-use adjacent::with_joined_texts;
+use crate::lexer::{self, is_operator};
+use crate::position::{of_location, resolve};
 use arguments::with_arguments;
 use block::{is_do, parse_do};
 use collations::with_collations;
@@ -79,10 +79,11 @@ use procedure::{is_procedure, parse_procedure};
 use quantifiers::with_quantifiers;
 use sequence_command::{is_sequence_command, parse_sequence_command};
 use signal::{is_signal, parse_signal};
+use spellings::with_spellings;
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, TokenizerError};
 use symmetric::with_symmetric;
 use tablespaces::without_tablespaces;
 use type_command::{is_type_command, parse_type_command};
@@ -316,9 +317,7 @@ fn plain_tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         )
         .hint("Use COPY, or parameters, for large data."));
     }
-    let dialect = PostgreSqlDialect {};
-    let tokens = Tokenizer::new(&dialect, text).tokenize_with_location();
-    tokens.map_err(|TokenizerError { message, location }| {
+    lexer::tokens(text).map_err(|TokenizerError { message, location }| {
         at_location(text, SqlError::syntax(message), location)
     })
 }
@@ -332,11 +331,11 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     let deep = check_depth(&tokens, 4 * NESTING_MAX);
     deep.map_err(|(error, at)| at_location(text, error, at))?;
     check_forms(&tokens).map_err(|(error, at)| at_location(text, error, at))?;
-    let tokens = with_explained_queries(with_nested_queries(with_joined_texts(tokens)));
+    let tokens = with_explained_queries(with_nested_queries(with_spellings(tokens)));
     let tokens = without_tablespaces(tokens)?;
     let tokens = with_arguments(with_symmetric(tokens));
     let tokens = with_nested_sets(with_exclusions(with_cast_offsets(tokens)));
-    let tokens = with_plain_matches(with_whole_parts(tokens));
+    let tokens = with_whole_parts(tokens);
     let tokens = with_conflict_targets(
         text,
         with_limits(with_digits(with_quantifiers(with_merges(tokens)))),
@@ -400,12 +399,11 @@ fn with_truths(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 }
 
 /// Removes modes that the parser does not know, and that all transactions have: `[NOT] DEFERRABLE` of a transaction,
-/// since one that reads never waits nor fails. Also `NO KEY` and `KEY` of a lock of rows, and `CONCURRENTLY` of an index that
-/// is dropped.
+/// since one that reads never waits nor fails. Also `NO KEY` and `KEY` of a lock of rows.
 fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_one = |token: &TokenWithSpan| {
         matches!(&token.token, Token::Word(word)
-            if ["deferrable", "key", "concurrently"].iter().any(|known| known.eq_ignore_ascii_case(&word.value)))
+            if ["deferrable", "key"].iter().any(|known| known.eq_ignore_ascii_case(&word.value)))
     };
     if !tokens.iter().any(is_one) {
         return tokens;
@@ -451,10 +449,6 @@ fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 _ => {}
             }
         }
-        // No statement waits for the end of others that use an index.
-        if at > 1 && (word(at - 2), word(at - 1), word(at)) == ("drop", "index", "concurrently") {
-            dropped.push(at);
-        }
     }
     for at in dropped.into_iter().rev() {
         if let Some((place, _)) = words.get(at) {
@@ -465,7 +459,7 @@ fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 }
 
 fn at_location(text: &str, error: SqlError, location: Location) -> SqlError {
-    let position = of_location(location).map(|at| crate::position::resolve(text, at));
+    let position = of_location(location).map(|at| resolve(text, at));
     error.at(position)
 }
 
@@ -489,6 +483,13 @@ pub(crate) fn syntax(text: &str, error: ParserError) -> SqlError {
                 })
             });
             let error = match what.rsplit_once(", found: ") {
+                Some(("Expected: an expression", found)) if is_prefix(text, found, location) => {
+                    SqlError::new(
+                        code::UNKNOWN_FUNCTION,
+                        format!("operator does not exist: {found}"),
+                    )
+                    .detail("No operator of this name is written before its operand.")
+                }
                 Some((expected, "EOF")) => {
                     SqlError::syntax("syntax error at end of input").detail(format!("{expected}."))
                 }
@@ -504,6 +505,23 @@ pub(crate) fn syntax(text: &str, error: ParserError) -> SqlError {
             }
         }
     }
+}
+
+/// True if what the parser found at a place is an operator before an operand, which the grammar of PostgreSQL takes
+/// whatever its name is.
+fn is_prefix(text: &str, found: &str, at: Option<Location>) -> bool {
+    // These have their own places in the grammar.
+    let other = [
+        "+", "-", "*", "/", "%", "^", "<", ">", "=", "<=", ">=", "<>", "!=", "=>",
+    ];
+    let Some(at) = at.and_then(of_location) else {
+        return false;
+    };
+    let behind = resolve(text, at) - 1 + found.chars().count();
+    let mut rest = text.chars().skip(behind).skip_while(|c| c.is_whitespace());
+    is_operator(found)
+        && !other.contains(&found)
+        && rest.next().is_some_and(|next| !"),;]".contains(next))
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@
 //! path.
 
 use crate::error::{SqlError, code};
+use crate::lexer;
 use crate::names::quoted;
 use crate::path::{PUBLIC, is_temporary, kept, name_in, schema_of, written};
 use crate::relation::{kind, object};
 use crate::search_path::SearchPath;
 use crate::source::Source;
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::tokenizer::{Token, Tokenizer};
+use sqlparser::tokenizer::Token;
 
 /// The functions whose first argument is a sequence's name.
 const FUNCTIONS: [&str; 3] = ["nextval", "currval", "setval"];
@@ -28,10 +28,10 @@ pub(crate) fn renamed(
     if !text.to_ascii_lowercase().contains("val") {
         return Ok(text.to_string());
     }
-    let tokenizer = Tokenizer::new(&PostgreSqlDialect {}, text);
-    let Ok(mut tokens) = tokenizer.with_unescape(false).tokenize() else {
+    let Ok(tokens) = lexer::written_tokens(text) else {
         return Ok(text.to_string());
     };
+    let mut tokens: Vec<Token> = tokens.into_iter().map(|token| token.token).collect();
     let (mut is_function, mut is_first, mut is_other) = (false, false, false);
     for token in &mut tokens {
         match token {
@@ -63,9 +63,9 @@ pub(crate) fn renamed(
 /// # Errors
 /// `42602` for an invalid name.
 pub(crate) fn drawn_of(text: &str) -> Result<Option<String>, SqlError> {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize();
-    let tokens = tokens.unwrap_or_default().into_iter();
+    let tokens = lexer::tokens(text).unwrap_or_default().into_iter();
     let tokens: Vec<Token> = tokens
+        .map(|token| token.token)
         .filter(|token| !matches!(token, Token::Whitespace(_)))
         .collect();
     let is_word = |token: &Token, known: &str| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case(known));

@@ -42,12 +42,20 @@ pub(crate) struct Sequence {
     /// The type's number in PostgreSQL's catalogue; 0 for `bigint`.
     #[serde(default)]
     pub kind: u32,
+    /// The first number since `RESTART`, if it is not the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restarted: Option<i64>,
 }
 
 impl Sequence {
     /// The type of its numbers.
     pub fn kind(&self) -> SqlType {
         SqlType::from_oid(self.kind).unwrap_or(SqlType::Int8)
+    }
+
+    /// True if numbers may have been used since the sequence was made or restarted.
+    pub fn is_begun(&self) -> bool {
+        self.usable_to != i128::from(self.restarted.unwrap_or(self.start))
     }
 
     /// The smallest and the largest number of a type; `None` if no sequence has it.
@@ -70,6 +78,7 @@ impl Sequence {
             usable_to: 1,
             cycles: false,
             kind: SqlType::Int8.oid(),
+            restarted: None,
         }
     }
 }
@@ -78,6 +87,8 @@ impl Sequence {
 #[derive(Clone, Debug)]
 pub(crate) struct Counter {
     pub next: i128,
+    /// True if the number before the next one was drawn, or set as such.
+    pub is_called: bool,
     pub usable_to: i128,
     pub sequence: Sequence,
     /// Its number in the process: a sequence that is made again, or restarted, has another one.
@@ -93,9 +104,16 @@ impl Counter {
         Counter {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             next: sequence.usable_to,
+            is_called: sequence.is_begun(),
             usable_to: sequence.usable_to,
             sequence,
         }
+    }
+
+    /// The last number; none before the first one.
+    pub fn last(&self) -> Option<i64> {
+        let last = self.next - i128::from(self.sequence.increment);
+        i64::try_from(last).ok().filter(|_| self.is_called)
     }
 
     /// Draws a number. The sequence has this name.
@@ -125,6 +143,7 @@ impl Counter {
             ));
         };
         self.next = next + i128::from(self.sequence.increment);
+        self.is_called = true;
         Ok(number)
     }
 }
@@ -288,11 +307,12 @@ impl Draws {
             || !changes.dropped.contains(name) && counters.lock().contains_key(name)
     }
 
-    /// The number that would be drawn next, as the transaction sees the sequence; none if there is no such one.
-    pub fn next_of(&self, counters: &Counters, name: &str) -> Option<i128> {
-        let made = self.changes.sequences.made.get(name);
-        let made = made.map(|counter| counter.next);
-        made.or_else(|| counters.lock().get(name).map(|counter| counter.next))
+    /// The last number of a sequence as the transaction sees it; none before the first one.
+    pub fn last_of(&self, counters: &Counters, name: &str) -> Option<i64> {
+        match self.changes.sequences.made.get(name) {
+            Some(made) => made.last(),
+            None => counters.lock().get(name)?.last(),
+        }
     }
 
     /// The next number.
@@ -406,6 +426,7 @@ impl Draws {
                 // The run before has set it, and others may have drawn since.
                 if !is_again || is_own {
                     counter.next = next;
+                    counter.is_called = is_called;
                 }
                 let draw = Draw {
                     counter: number,

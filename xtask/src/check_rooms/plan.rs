@@ -16,6 +16,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "error",
                     "hashing",
                     "position",
+                    "lexer",
                     "class",
                     "conditions",
                     "names",

@@ -436,6 +436,7 @@ fn restart(tx: &mut dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     };
     let mut sequence: Sequence = parsed(&body)?;
     sequence.usable_to = sequence.start.into();
+    sequence.restarted = None;
     put_object(tx, kind::SEQUENCE, name, &printed(&sequence)?)
 }
 

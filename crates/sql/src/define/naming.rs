@@ -2,9 +2,9 @@
 //!
 //! Source: `ChooseRelationName` in PostgreSQL's `indexcmds.c`.
 
+use crate::lexer;
 use crate::names::object_name;
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::tokenizer::{Token, Tokenizer};
+use sqlparser::tokenizer::Token;
 use std::collections::BTreeSet;
 
 /// The given name, or one made of the table, its columns and a suffix: the first that is not taken.
@@ -32,10 +32,10 @@ pub(super) fn chosen(
 
 /// The only column that a condition uses; `None` if it uses several.
 pub(super) fn only_column<'c>(condition: &str, columns: &[&'c str]) -> Option<&'c str> {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, condition).tokenize();
+    let tokens = lexer::tokens(condition);
     let mut found = BTreeSet::new();
     for token in tokens.iter().flatten() {
-        if let Token::Word(word) = token {
+        if let Token::Word(word) = &token.token {
             let name = match word.quote_style {
                 Some(_) => word.value.clone(),
                 None => word.value.to_lowercase(),

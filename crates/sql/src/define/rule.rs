@@ -57,19 +57,21 @@ impl Condition {
         })
     }
 
-    /// True if the row meets the condition. `None` if it cannot be tested on the row.
-    fn allows(&self, row: &dyn InputRow) -> Result<Option<bool>, SqlError> {
+    /// True if the row meets the condition.
+    ///
+    /// # Errors
+    /// Read errors; the error of the condition, such as a division by zero.
+    fn allows(&self, row: &dyn InputRow) -> Result<bool, SqlError> {
         let mut values = vec![ValueRef::Null; self.columns];
         for column in self.check.columns() {
             values[column] = row.value(column)?;
         }
-        match self.check.allows(&values) {
-            Ok(holds) => Ok(Some(holds)),
-            Err(failure) => match failure.interrupted {
-                Some(reason) => Err(SqlError::interrupted(reason)),
-                None => Ok(None),
-            },
-        }
+        self.check.allows(&values).map_err(|failure| {
+            let error = || SqlError::new(failure.code, failure.reason.clone());
+            failure
+                .interrupted
+                .map_or_else(error, SqlError::interrupted)
+        })
     }
 }
 
@@ -198,11 +200,11 @@ impl Rule {
     /// True if a row of the table meets the rule, in the state that has the row. False if this cannot be determined.
     ///
     /// # Errors
-    /// Fails if the row cannot be read.
+    /// Fails if the row cannot be read, or a condition cannot be computed of it.
     pub fn is_met(&self, row: &dyn InputRow, source: &dyn Source) -> Result<bool, SqlError> {
         match self {
             Rule::NotNull(columns) => Ok(!values_of(row, columns)?.contains(&Value::Null)),
-            Rule::Check(condition) => Ok(condition.allows(row)?.unwrap_or(false)),
+            Rule::Check(condition) => condition.allows(row),
             Rule::Refers(key, index) => {
                 let values = values_of(row, &key.columns)?;
                 if values.contains(&Value::Null) {
@@ -233,8 +235,8 @@ impl Rule {
                 column.map(|column| contains_nulls(&relation, &column.name))
             }
             Rule::Check(condition) => {
-                let is_false = condition.allows(row)? == Some(false);
-                is_false.then(|| match reference_of_full_match(&condition.name) {
+                let is_met = condition.allows(row)?;
+                (!is_met).then(|| match reference_of_full_match(&condition.name) {
                     Some(reference) => mixed_nulls(&relation.name, reference),
                     None => check_violated(&relation, &condition.name),
                 })

@@ -44,13 +44,14 @@ pub(super) fn sequence_of(
     Ok(of)
 }
 
-/// A sequence with other options. Its next number stays, or is that of `restart`: the start if that is `Some(None)`.
+/// A sequence with other options. Its next number stays, or is that of `restart`: the start if that is `Some(None)`. The
+/// numbers are the next one and the last one, if there is a last one.
 ///
 /// # Errors
 /// As [`sequence_of`]; `22023` if the last number is outside of the new bounds.
 pub(super) fn changed(
     before: &Sequence,
-    next: i128,
+    (next, last): (i128, Option<i64>),
     options: &[SequenceOptions],
     restart: Option<Option<i64>>,
 ) -> Result<Sequence, SqlError> {
@@ -102,10 +103,10 @@ pub(super) fn changed(
     }
     check(&of, kind)?;
     let bounds = (i128::from(of.minimum), i128::from(of.maximum));
+    let is_begun = last.is_some();
     let last = match restart {
         Some(at) => i128::from(at.unwrap_or(of.start)),
-        None if next == i128::from(before.start) => next,
-        None => next - i128::from(before.increment),
+        None => last.map_or(next, i128::from),
     };
     for (is_outside, word, bound, side) in [
         (last < bounds.0, "MINVALUE", bounds.0, "less"),
@@ -118,11 +119,16 @@ pub(super) fn changed(
         }
     }
     // Numbers up to the stored one may have been used.
+    if restart.is_some() {
+        of.restarted = restart.flatten().filter(|at| *at != of.start);
+    } else if !is_begun {
+        of.restarted = i64::try_from(next).ok().filter(|at| *at != of.start);
+    }
     of.usable_to = match restart {
         Some(_) => last,
+        None if !is_begun => next,
         None if rises && before.increment > 0 => before.usable_to.min(bounds.1 + 1),
         None if !rises && before.increment < 0 => before.usable_to.max(bounds.0 - 1),
-        None if next == i128::from(before.start) => next,
         None => last + i128::from(of.increment),
     };
     Ok(of)

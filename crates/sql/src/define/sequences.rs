@@ -128,18 +128,18 @@ pub(super) fn run(
             let (owners, others) = split_owner(options);
             let before: Sequence = parsed(&body)?;
             if !others.is_empty() || restart.is_some() {
-                let next = sequences.with_counter(database.counters(), &name, |c| Ok(c.next))?;
+                let numbers = sequences
+                    .with_counter(database.counters(), &name, |c| Ok((c.next, c.last())))?;
                 let restart = match restart {
                     None => None,
                     Some(Restart::AtStart) => Some(None),
                     Some(Restart::With(text)) => Some(Some(whole_of_text(text)?)),
                 };
-                let after = changed(&before, next, &others, restart)?;
+                let after = changed(&before, numbers, &others, restart)?;
                 put_object(tx, kind::SEQUENCE, &name, &printed(&after)?)?;
                 if restart.is_none() {
-                    let is_begun = next != i128::from(before.start);
                     let step = i128::from(after.increment) - i128::from(before.increment);
-                    let step = if is_begun { step } else { 0 };
+                    let step = if numbers.1.is_some() { step } else { 0 };
                     sequences.goes_on(database.counters(), &name, &name, step)?;
                 } else {
                     sequences.begins_anew(&name);

@@ -297,8 +297,8 @@ impl<'a> Compiler<'a> {
             Tree::IsNotTrue(inner) => self.is_bool(inner, true, true),
             Tree::IsFalse(inner) => self.is_bool(inner, false, false),
             Tree::IsNotFalse(inner) => self.is_bool(inner, false, true),
-            Tree::IsUnknown(inner) => self.is_null(inner, false),
-            Tree::IsNotUnknown(inner) => self.is_null(inner, true),
+            Tree::IsUnknown(inner) => self.is_unknown(inner, false),
+            Tree::IsNotUnknown(inner) => self.is_unknown(inner, true),
             Tree::IsNormalized {
                 expr,
                 form,

@@ -122,9 +122,14 @@ impl Compiler<'_> {
                     ),
                 })
             }
-            other => Err(SqlError::unsupported(format!(
+            // PostgreSQL has none behind its operand.
+            UnaryOperator::PGPostfixFactorial => Err(SqlError::syntax(
+                "syntax error: no operand is behind the operator !",
+            )),
+            other if is_unknown => Err(SqlError::unsupported(format!(
                 "the operator {other} is not supported"
             ))),
+            other => Err(no_prefix_operator(&other.to_string(), typed.kind())),
         }
     }
 
@@ -215,9 +220,7 @@ impl Compiler<'_> {
             Some(arithmetic) => self.arithmetic(arithmetic, operator, left, right),
             None if *operator == BinaryOperator::StringConcat => self.concatenate(left, right),
             None if is_of_sets(operator) => Err(self.no_set_operator(operator, &left, &right)),
-            None => Err(SqlError::unsupported(format!(
-                "the operator {operator} is not supported"
-            ))),
+            None => Err(no_other_operator(operator, left.kind(), right.kind())),
         }
     }
 
@@ -526,6 +529,23 @@ fn is_of_sets(operator: &BinaryOperator) -> bool {
         operator,
         BinaryOperator::AtArrow | BinaryOperator::ArrowAt | BinaryOperator::PGOverlap
     )
+}
+
+/// The error of an operator that no type here has: it is unknown, or PostgreSQL has it, and it is not supported.
+#[cold]
+fn no_other_operator(operator: &BinaryOperator, left: SqlType, right: SqlType) -> SqlError {
+    let name = operator.to_string();
+    // Of texts in the order of their bytes, and of rows.
+    let of_others = [
+        "~<~", "~<=~", "~>=~", "~>~", "*=", "*<>", "*<", "*<=", "*>", "*>=",
+    ];
+    let is_custom = matches!(operator, BinaryOperator::Custom(_));
+    let is_typed = (left, right) != (SqlType::Unknown, SqlType::Unknown);
+    let is_named = matches!(operator, BinaryOperator::PGCustomBinaryOperator(_));
+    match (is_custom || is_typed) && !is_named && !of_others.contains(&&*name) {
+        true => no_operator(&name, left, right),
+        false => SqlError::unsupported(format!("the operator {name} is not supported")),
+    }
 }
 
 #[cold]

@@ -48,9 +48,13 @@ pub(crate) fn is_descending(by: &ast::OrderByExpr) -> Result<bool, SqlError> {
     match &by.options.sort {
         None | Some(OrderBySort::Asc) => Ok(false),
         Some(OrderBySort::Desc) => Ok(true),
-        Some(OrderBySort::Using(_)) => Err(SqlError::unsupported(
-            "ORDER BY with USING is not supported",
-        )),
+        Some(OrderBySort::Using(operator)) => match operator.to_string().as_str() {
+            "<" | "pg_catalog.<" => Ok(false),
+            ">" | "pg_catalog.>" => Ok(true),
+            other => Err(SqlError::unsupported(format!(
+                "ORDER BY with USING {other} is not supported"
+            ))),
+        },
     }
 }
 

@@ -9,7 +9,7 @@ use super::operators::no_operator;
 use super::trees::row_of;
 use super::{Comparison, Expr, Function, Like, List, Typed};
 use crate::error::SqlError;
-use crate::parse::symmetric_bound;
+use crate::parse::{query_of, symmetric_bound};
 use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, BinaryOperator, Expr as Tree, InTarget};
@@ -33,6 +33,16 @@ impl Compiler<'_> {
         }
         let inner = self.decided(inner)?;
         Ok(boolean(Expr::IsNull(Box::new(inner.expr)), negated))
+    }
+
+    pub(super) fn is_unknown(&mut self, inner: &Tree, negated: bool) -> Result<Typed, SqlError> {
+        let of = if negated {
+            "IS NOT UNKNOWN"
+        } else {
+            "IS UNKNOWN"
+        };
+        let inner = self.condition(inner, of)?;
+        Ok(boolean(Expr::IsNull(Box::new(inner)), negated))
     }
 
     pub(super) fn is_bool(
@@ -273,6 +283,9 @@ impl Compiler<'_> {
     ) -> Result<Typed, SqlError> {
         if let (Some(left), Some(right)) = (row_of(left), row_of(right)) {
             return self.compare_tuples(&left, comparison, &right);
+        }
+        if let (Some([_, _, ..]), Some(query)) = (row_of(left).as_deref(), query_of(right)) {
+            return self.compare_with_row(left, comparison, query);
         }
         let (left, right) = (self.compile(left)?, self.compile(right)?);
         let sides = self.comparable(left, right, comparison.symbol())?;

@@ -9,9 +9,10 @@ use super::compile::Compiler;
 use super::functions::{ELEMENT_AT, MADE, ORDINALS, SLICE};
 use super::predicates::boolean;
 use super::trees::row_of;
-use super::{Comparison, Expr, Function, List, Typed};
+use super::{Case, Comparison, Expr, Function, List, Typed};
 use crate::error::{SqlError, code};
 use crate::expression::{Compared, OuterColumn, Question, Subquery};
+use crate::parse::selected_from;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{AccessExpr, BinaryOperator, Expr as Tree, Query, Subscript};
@@ -60,6 +61,31 @@ impl Compiler<'_> {
             spec: spec.with_collation(spec.collation.implicit()),
         });
         Ok(columns.collect())
+    }
+
+    /// Compares a row of values with the only row of a query: null without that row, and an error if there are more.
+    pub(super) fn compare_with_row(
+        &mut self,
+        left: &Tree,
+        comparison: Comparison,
+        query: &Query,
+    ) -> Result<Typed, SqlError> {
+        let is_equal = match comparison {
+            Comparison::Equal => true,
+            Comparison::Unequal => false,
+            _ => {
+                return Err(SqlError::unsupported(
+                    "rows are compared with those of a query by =, <>, IN, = ANY and <> ALL only",
+                ));
+            }
+        };
+        let is_row = self.scalar(&selected_from("true", &[], query)?)?;
+        let compared = self.compared(left, Comparison::Equal, query, false)?;
+        let case = Case {
+            arms: vec![(is_row.expr, boolean(compared, !is_equal).expr)],
+            otherwise: Expr::Literal(Value::Null),
+        };
+        Ok(boolean(Expr::Case(Box::new(case)), false))
     }
 
     /// Compiles the test that a query has rows.

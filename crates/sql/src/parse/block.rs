@@ -6,9 +6,9 @@
 
 use crate::conditions::{Caught, condition_of};
 use crate::error::{SqlError, code};
-use sqlparser::dialect::PostgreSqlDialect;
+use crate::lexer;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 /// The limit of nested blocks and `IF`.
 const NESTING_MAX: usize = 32;
@@ -110,9 +110,7 @@ pub(crate) fn parse_do(parser: &mut Parser<'_>) -> Result<Block, SqlError> {
 }
 
 fn parse_body(body: &str) -> Result<Block, SqlError> {
-    let dialect = PostgreSqlDialect {};
-    let tokens = Tokenizer::new(&dialect, body).tokenize_with_location();
-    let tokens = tokens.map_err(|error| SqlError::syntax(error.message))?;
+    let tokens = lexer::tokens(body).map_err(|error| SqlError::syntax(error.message))?;
     let is_blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_) | Token::EOF);
     let mut places = Vec::with_capacity(tokens.len());
     let mut walk = Walk::new(body);

@@ -1,6 +1,8 @@
 //! The target of `ON CONFLICT`. The parser knows columns there, and no expressions. So an expression is written as one
-//! name, with quotes that no text has. It is parsed when the statement is planned.
+//! name, with quotes that no text has. It is parsed when the statement is planned. Behind a list of values, the parser takes
+//! `ON` for the name of the last one, so a clause that changes nothing ends the list.
 
+use super::words::{is_one_of, is_word};
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Word};
@@ -51,17 +53,24 @@ impl<'t> Reading<'t> {
 
 /// The tokens of a text with the expressions of conflict targets as names.
 pub(super) fn with_conflict_targets(text: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is_word = |token: &TokenWithSpan, known: &str| {
-        matches!(&token.token, Token::Word(word)
-            if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
-    };
     if !tokens.iter().any(|token| is_word(token, "conflict")) {
         return tokens;
     }
     let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     let mut tokens = tokens.into_iter();
     let mut reading = Reading::new(text);
+    let mut lists = Lists::default();
     while let Some(token) = tokens.next() {
+        if lists.ends_before(&token)
+            && tokens
+                .as_slice()
+                .iter()
+                .find(|next| !is_space(next))
+                .is_some_and(|next| is_word(next, "conflict"))
+        {
+            let words = ["WHERE", "TRUE"].map(Token::make_keyword);
+            written.extend(words.map(|word| TokenWithSpan::new(word, token.span)));
+        }
         let begins = token.token == Token::LParen && {
             let mut before = written.iter().rev();
             let mut before = before.by_ref().filter(|token| !is_space(token));
@@ -75,6 +84,51 @@ pub(super) fn with_conflict_targets(text: &str, tokens: Vec<TokenWithSpan>) -> V
         }
     }
     written
+}
+
+/// The lists of values of queries, by the levels of parentheses.
+#[derive(Default)]
+struct Lists {
+    outer: Vec<bool>,
+    /// True in the list of the query of this level: behind `SELECT`, and before another clause.
+    is_in: bool,
+    is_behind_distinct: bool,
+}
+
+impl Lists {
+    /// Passes a token. True if it is `ON` behind a list of values.
+    fn ends_before(&mut self, token: &TokenWithSpan) -> bool {
+        const CLAUSES: [&str; 14] = [
+            "from",
+            "where",
+            "group",
+            "having",
+            "window",
+            "union",
+            "intersect",
+            "except",
+            "order",
+            "limit",
+            "offset",
+            "fetch",
+            "for",
+            "values",
+        ];
+        match &token.token {
+            Token::Whitespace(_) => return false,
+            Token::LParen => self.outer.push(std::mem::take(&mut self.is_in)),
+            Token::RParen => self.is_in = self.outer.pop().unwrap_or_default(),
+            Token::SemiColon => *self = Lists::default(),
+            _ if is_word(token, "select") => self.is_in = true,
+            _ if is_word(token, "on") && !self.is_behind_distinct => {
+                return std::mem::take(&mut self.is_in);
+            }
+            _ if is_one_of(token, &CLAUSES) && !self.is_behind_distinct => self.is_in = false,
+            _ => {}
+        }
+        self.is_behind_distinct = is_word(token, "distinct");
+        false
+    }
 }
 
 fn is_space(token: &TokenWithSpan) -> bool {

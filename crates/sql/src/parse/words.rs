@@ -1,12 +1,11 @@
 //! Words among the tokens of a text, for clauses that are rewritten before the parser reads them.
 
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use crate::lexer;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// The tokens of a text as they are written; `None` for one that cannot be read.
 pub(super) fn plain_tokens(text: &str) -> Option<Vec<TokenWithSpan>> {
-    let dialect = PostgreSqlDialect {};
-    Tokenizer::new(&dialect, text).tokenize_with_location().ok()
+    lexer::tokens(text).ok()
 }
 
 /// True if a token is one of these words, without quotes.

@@ -12,6 +12,7 @@ use crate::index_names::changed_with;
 use crate::indexed::ColumnValue;
 use crate::memory::bytes_of;
 use crate::names::parts_of;
+use crate::parse::query_of;
 use crate::relation::{Relation, RelationColumn, StoredColumn};
 use crate::rows::InputRow;
 use crate::values::cast::Coercion;
@@ -100,13 +101,14 @@ pub(crate) fn compile_changes(
             (AssignmentTarget::ColumnName(name), tree) => {
                 assign(planning, name, Assigned::Tree(tree))?;
             }
-            (AssignmentTarget::Tuple(names), Tree::Subquery(query)) => {
-                let columns = planning.compiler(scope).columns_of(query, names.len())?;
-                for (name, typed) in names.iter().zip(columns) {
-                    assign(planning, name, Assigned::Typed(typed))?;
-                }
-            }
             (AssignmentTarget::Tuple(names), tree) => {
+                if let Some(query) = query_of(tree) {
+                    let columns = planning.compiler(scope).columns_of(query, names.len())?;
+                    for (name, typed) in names.iter().zip(columns) {
+                        assign(planning, name, Assigned::Typed(typed))?;
+                    }
+                    continue;
+                }
                 let Some(trees) = row_of(tree) else {
                     return Err(SqlError::unsupported(
                         "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",

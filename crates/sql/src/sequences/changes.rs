@@ -30,12 +30,13 @@ pub(crate) struct SequenceChanges {
     /// Sequences made from others' sequences: until the commit they draw of those.
     continued: HashMap<String, Continued>,
     /// The counters of those that are stored with another name or other options, and not yet made here: their next
-    /// numbers, and which they are if only their names are others.
-    next: HashMap<String, (i128, Option<u64>)>,
+    /// numbers, true if the numbers before were drawn, and which counters they are if only their names are others.
+    next: HashMap<String, (i128, bool, Option<u64>)>,
     /// Sequences that begin again, where what is stored may be what it was.
     anew: BTreeSet<String>,
-    /// The next numbers of the transaction's own counters, by the counters' numbers. No savepoint takes these back.
-    drawn: HashMap<u64, i128>,
+    /// The next numbers of the transaction's own counters, by the counters' numbers, and true if the numbers before were
+    /// drawn. No savepoint takes these back.
+    drawn: HashMap<u64, (i128, bool)>,
 }
 
 /// A sequence with another name or other options, which continues after the numbers of the earlier one.
@@ -61,8 +62,10 @@ impl Continued {
         };
         let rises = own.sequence.increment > 0;
         own.next = further(rises, own.next, there.next + self.step);
+        own.is_called |= there.is_called;
         let result = act(own);
         there.next = further(rises, there.next, own.next - self.step);
+        there.is_called |= own.is_called;
         result
     }
 }
@@ -92,7 +95,7 @@ impl SequenceChanges {
                 None => act(own),
             };
             if own.next != before {
-                self.drawn.insert(own.number, own.next);
+                self.drawn.insert(own.number, (own.next, own.is_called));
             }
             return done;
         }
@@ -115,10 +118,11 @@ impl SequenceChanges {
         name: &str,
         step: i128,
     ) -> Result<(), SqlError> {
-        let of = |counter: &mut Counter| Ok((counter.next, counter.number));
-        let (next, number) = self.with_counter(counters, from, of)?;
+        let of = |counter: &mut Counter| Ok((counter.next, counter.is_called, counter.number));
+        let (next, is_called, number) = self.with_counter(counters, from, of)?;
         let number = (from != name && self.made.contains_key(from)).then_some(number);
-        self.next.insert(name.to_string(), (next + step, number));
+        let next = (next + step, is_called, number);
+        self.next.insert(name.to_string(), next);
         let (of, before) = match self.continued.remove(from) {
             Some(before) => (before.of, before.step),
             // The transaction made it: no other transaction draws of it.
@@ -173,8 +177,8 @@ impl SequenceChanges {
                 self.raised.remove(name);
                 self.dropped.insert(name.clone());
                 let mut counter = Counter::of(sequence);
-                if let Some((next, number)) = self.next.remove(name) {
-                    counter.next = next;
+                if let Some((next, is_called, number)) = self.next.remove(name) {
+                    (counter.next, counter.is_called) = (next, is_called);
                     counter.number = number.unwrap_or(counter.number);
                 }
                 self.made.insert(name.clone(), counter);
@@ -249,8 +253,8 @@ impl SequenceChanges {
         let since = std::mem::replace(self, mark.clone());
         self.drawn = since.drawn;
         for counter in self.made.values_mut() {
-            if let Some(next) = self.drawn.get(&counter.number) {
-                counter.next = *next;
+            if let Some(drawn) = self.drawn.get(&counter.number) {
+                (counter.next, counter.is_called) = *drawn;
             }
         }
     }
@@ -267,6 +271,7 @@ impl SequenceChanges {
             {
                 let rises = own.sequence.increment > 0;
                 own.next = further(rises, own.next, there.next + continued.step);
+                own.is_called |= there.is_called;
             }
         }
         for name in &self.dropped {

@@ -36,6 +36,9 @@ fn rows(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlE
     for (name, body) in objects(source, kind::SEQUENCE)? {
         let sequence: Sequence = parsed(&body)?;
         let int = |value: i64| Value::Int(value.into());
+        let database = with.context.database.as_ref();
+        let draws = with.context.draws.borrow();
+        let last = database.and_then(|one| draws.last_of(one.counters(), &name));
         rows.push(vec![
             text(schema_of(&name)),
             text(local(&name)),
@@ -47,23 +50,8 @@ fn rows(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlE
             int(sequence.increment),
             Value::Bool(sequence.cycles),
             int(1),
-            last_value(&name, &sequence, with).map_or(Value::Null, int),
+            last.map_or(Value::Null, int),
         ]);
     }
     Ok(rows)
-}
-
-/// The last number of a sequence; none before the first one. The next number tells it: that it was never drawn, but set to be
-/// the next, is not known.
-fn last_value(name: &str, sequence: &Sequence, with: &Environment<'_>) -> Option<i64> {
-    let counters = with.context.database.as_ref()?.counters();
-    let next = with.context.draws.borrow().next_of(counters, name);
-    let next = next.unwrap_or(sequence.usable_to);
-    if next == sequence.start.into() {
-        return None;
-    }
-    let last = i64::try_from(next - i128::from(sequence.increment)).ok()?;
-    (sequence.minimum..=sequence.maximum)
-        .contains(&last)
-        .then_some(last)
 }

@@ -488,3 +488,93 @@ query
 select nextval('beside'), setval('counted', 9), currval('counted'), lastval()
 ----
 1|9|9|1
+
+# The last number, as pg_sequences shows it: null before the first one.
+
+statement ok
+CREATE SEQUENCE shown START 5 MINVALUE 1
+
+query
+SELECT last_value IS NULL FROM pg_sequences WHERE sequencename = 'shown'
+----
+t
+
+query
+SELECT nextval('shown')
+----
+5
+
+query
+SELECT last_value FROM pg_sequences WHERE sequencename = 'shown'
+----
+5
+
+query
+SELECT setval('shown', 4)
+----
+4
+
+query
+SELECT last_value FROM pg_sequences WHERE sequencename = 'shown'
+----
+4
+
+query
+SELECT setval('shown', 9, false)
+----
+9
+
+query
+SELECT last_value IS NULL FROM pg_sequences WHERE sequencename = 'shown'
+----
+t
+
+statement ok
+ALTER SEQUENCE shown INCREMENT 10
+
+query
+SELECT nextval('shown'), nextval('shown')
+----
+9|19
+
+statement ok
+ALTER SEQUENCE shown INCREMENT 3
+
+query
+SELECT last_value FROM pg_sequences WHERE sequencename = 'shown'
+----
+19
+
+query
+SELECT nextval('shown')
+----
+22
+
+statement ok
+ALTER SEQUENCE shown RESTART WITH 40
+
+query
+SELECT last_value IS NULL FROM pg_sequences WHERE sequencename = 'shown'
+----
+t
+
+reopen
+
+query
+SELECT last_value IS NULL, increment_by FROM pg_sequences WHERE sequencename = 'shown'
+----
+t|3
+
+query
+SELECT nextval('shown'), nextval('shown')
+----
+40|43
+
+# A start that changes before the first number does not change that.
+statement ok
+CREATE SEQUENCE moved; ALTER SEQUENCE moved START 100
+
+query
+SELECT nextval('moved')
+----
+1

@@ -169,3 +169,60 @@ Subquery Scan
   ->  Append
         ->  Result
         ->  Result
+
+# A row of values beside the only row of a query.
+
+query
+SELECT (1,2) = (SELECT 1,2), (1,2) = ((SELECT 1,3) LIMIT 1), (1,2) <> (SELECT 1,3), ROW(1,null) = (SELECT 1,2), (1,2) = (SELECT 1,2 WHERE false), (1,'a') IN (SELECT 1,'a')
+----
+t|f|t|NULL|NULL|t
+
+statement error 21000
+SELECT (1,2) = (SELECT * FROM (VALUES (1,2), (3,4)) v)
+
+statement error 42601
+SELECT (1,2) = (SELECT 1)
+
+statement error 42601
+SELECT (1,2) = (SELECT 1,2,3)
+
+# Several columns from a row, or from the only row of a query.
+
+statement ok
+CREATE TABLE of_rows (id int PRIMARY KEY, a int, b text); INSERT INTO of_rows VALUES (1, 10, 'x'), (2, 20, 'y')
+
+statement UPDATE 1
+UPDATE of_rows SET (a, b) = ROW(11, 'z') WHERE id = 1
+
+statement UPDATE 2
+UPDATE of_rows o SET (a, b) = (SELECT p.a + o.id, p.b || o.id FROM of_rows p WHERE p.id = 3 - o.id)
+
+query
+SELECT * FROM of_rows ORDER BY id
+----
+1|21|y1
+2|13|z2
+
+statement UPDATE 1
+UPDATE of_rows SET (a) = (SELECT 5), (b) = ROW('w') WHERE id = 2
+
+statement UPDATE 1
+UPDATE of_rows SET (b, a) = (SELECT 'q', 1 WHERE false) WHERE id = 1
+
+query
+SELECT * FROM of_rows ORDER BY id
+----
+1|NULL|NULL
+2|5|w
+
+statement error 21000
+UPDATE of_rows SET (a, b) = (SELECT a, b FROM of_rows)
+
+statement error 42601
+UPDATE of_rows SET (a, b) = (SELECT 1)
+
+statement error 42601
+UPDATE of_rows SET (a, b) = ROW(1)
+
+statement error 0A000
+UPDATE of_rows SET (a, b) = (SELECT * FROM of_rows)

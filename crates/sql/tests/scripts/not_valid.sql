@@ -540,3 +540,13 @@ UPDATE streets SET code = 1, town = 2 WHERE id = 1
 
 statement UPDATE 1
 UPDATE streets SET code = 1 WHERE id = 1
+
+# A condition that cannot be computed of a row has its own error.
+statement ok
+CREATE TABLE divided (x int PRIMARY KEY); INSERT INTO divided VALUES (1), (0)
+
+statement ok
+ALTER TABLE divided ADD CONSTRAINT d CHECK (10 / x > 1) NOT VALID
+
+statement error 22012
+ALTER TABLE divided VALIDATE CONSTRAINT d

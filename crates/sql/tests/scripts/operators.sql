@@ -89,3 +89,119 @@ statement error 42883
 SELECT sum('x'::text)
 ----
 function sum(text) does not exist
+
+# Where an operator ends: signs behind it, and comments.
+
+query
+SELECT 3>-1, 3>=-1, 3<>-1, 3>+1, 3=-1, 3<-1, 3*-+-1, 3/*c*/>/*it's*/1, 3>--c
+1
+----
+t|t|t|t|f|f|3|t|t
+
+query
+SELECT '[1,2]'::jsonb->-1, '[1,2]'::jsonb->>-1, '{"a":1}'::jsonb->'a'>'-1', 1::int8<<+1, 'a'||/*c*/'b'
+----
+2|2|t|2|ab
+
+statement error 42883
+SELECT 3 !=- 1
+
+statement error 42883
+SELECT 3 ^- 1
+
+statement error 42883
+SELECT 3@-1
+
+statement error 42883
+SELECT @-1
+
+statement error 42883
+SELECT 3 == 1
+
+statement error 42883
+SELECT '{}'::jsonb #>-1
+
+statement error 42601
+SELECT @-
+
+statement ok
+CREATE TABLE signs (a int PRIMARY KEY, b int CHECK (b>-1), CHECK (a>=-5/*c*/), c int GENERATED ALWAYS AS (a*-1) STORED)
+
+statement ok
+CREATE INDEX ON signs ((a>-1)) WHERE a<>-1
+
+statement ok
+CREATE VIEW of_signs AS SELECT a>-1 AS x, a- -1 AS y, @ -a AS z, ~ -a AS v, - - a AS w FROM signs WHERE b>=-1
+
+statement INSERT 0 1
+INSERT INTO signs VALUES (2, 0)
+
+statement error 23514
+INSERT INTO signs VALUES (3,-1)
+
+query
+SELECT * FROM of_signs
+----
+t|3|2|1|2
+
+statement DO
+DO $$ BEGIN IF 1>-1 THEN UPDATE signs SET b=-a+4; END IF; END $$
+
+query
+SELECT b, c FROM signs WHERE a>-1
+----
+2|-2
+
+# Words and literals that the parser does not know.
+
+query
+SELECT null isnull, 1 notnull, a isnull, b+1 notnull, (a) is not null as isnull FROM signs
+----
+t|t|f|t|t
+
+query
+SELECT 'a'
+  'b' -- more
+'c', cast('x' as national character(3)) || '.'
+----
+abc|x  .
+
+statement error 42601
+SELECT 'a' 'b'
+
+statement error 42804
+SELECT 1 IS UNKNOWN
+
+query
+SELECT null::bool IS UNKNOWN, true IS NOT UNKNOWN
+----
+t|t
+
+statement INSERT 0 1
+INSERT INTO signs SELECT 7, 1 ON CONFLICT DO NOTHING
+
+statement INSERT 0 0
+INSERT INTO signs SELECT DISTINCT ON (1) 7, 1 UNION SELECT 7, CASE WHEN 1 IS DISTINCT FROM 2 THEN 1 END ON CONFLICT (a) DO NOTHING
+
+statement DROP INDEX
+DROP INDEX CONCURRENTLY IF EXISTS signs_a_idx
+
+statement SET
+SET SCHEMA 'public'
+
+query
+SELECT x FROM (VALUES (1), (3), (2)) v(x) ORDER BY x USING >
+----
+3
+2
+1
+
+query
+SELECT x FROM (VALUES (1), (3), (2)) v(x) ORDER BY x USING OPERATOR(pg_catalog.<)
+----
+1
+2
+3
+
+statement error 0A000
+SELECT x FROM (VALUES (1)) v(x) ORDER BY x USING ~

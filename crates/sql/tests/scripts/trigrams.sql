@@ -185,7 +185,7 @@ SET pg_trgm.word_similarity_threshold = 2
 statement error 22023
 SET pg_trgm.word_similarity_threshold = 'x'
 
-statement error 0A000
+statement error 42883
 SELECT 'a'::text <-> 1
 
 query
