@@ -17,7 +17,7 @@ use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::search::{Query, Vector};
-use crate::values::{networks, ranges, zoned_times};
+use crate::values::{networks, ranges, records, zoned_times};
 use sardonyx::schema::{Value, ValueRef};
 
 /// The byte before the text of a `jsonb` in the binary format.
@@ -77,6 +77,7 @@ pub fn encode_binary(
         (SqlType::Uuid, ValueRef::Uuid(bytes)) => out.extend(bytes),
         (SqlType::Timetz, ValueRef::Bytes(bytes)) => zoned_times::send(bytes, out),
         (SqlType::Inet | SqlType::Cidr, ValueRef::Bytes(bytes)) => networks::send(kind, bytes, out),
+        (SqlType::Record, ValueRef::Bytes(bytes)) => records::send(bytes, scratch, out)?,
         (kind, ValueRef::Bytes(bytes)) if kind.is_range() => {
             ranges::send(kind, bytes, scratch, out)?;
         }

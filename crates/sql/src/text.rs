@@ -17,7 +17,7 @@ use crate::values::json_tree::Json;
 use crate::values::jsonpath::JsonPath;
 use crate::values::search::{Query, Vector};
 use crate::values::zones::{SessionZone, distance};
-use crate::values::{networks, ranges};
+use crate::values::{networks, ranges, records};
 use floats::encode_float;
 use sardonyx::schema::{NonFinite, Value, ValueRef};
 use std::fmt::Write;
@@ -116,6 +116,9 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
             )),
         },
         SqlType::Void => Ok(Value::Null),
+        SqlType::Record => Err(SqlError::unsupported(
+            "input of anonymous composite types is not implemented",
+        )),
         SqlType::Char => Ok(Value::Text(text.trim_end_matches(' ').to_string())),
         SqlType::OneChar => stored_text(first_character(text)),
         // Texts, and arrays, which are texts in PostgreSQL's form.
@@ -364,13 +367,18 @@ pub(crate) fn encode_text_in(
             let local = moment.saturating_add(east * 1_000_000);
             moments::push_timestamp(ValueRef::Timestamp(local), &distance(east), out);
         }
-        (SqlType::TimestamptzArray | SqlType::TstzRangeArray, ValueRef::Text(text), Some(_)) => {
+        (
+            SqlType::TimestamptzArray | SqlType::TstzRangeArray | SqlType::RecordArray,
+            ValueRef::Text(text),
+            Some(_),
+        ) => {
             let element = kind.element().unwrap_or(kind);
             out.push_str(&crate::values::arrays::encoded_in(text, element, zone));
         }
         (SqlType::TstzRange, ValueRef::Bytes(bytes), Some(_)) => {
             ranges::push(kind, bytes, zone, out);
         }
+        (SqlType::Record, ValueRef::Bytes(bytes), Some(_)) => records::push_text(bytes, zone, out),
         _ => encode_text(kind, value, out),
     }
 }
@@ -380,10 +388,14 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
     match (*value, kind) {
         (ValueRef::Null, _) => {}
         (ValueRef::Bool(value), _) => out.push(if value { 't' } else { 'f' }),
+        (ValueRef::Text(text), SqlType::RecordArray) => {
+            out.push_str(&crate::values::arrays::encoded_in(text, SqlType::Record, None));
+        }
         (ValueRef::Text(text), _) => out.push_str(text),
         (ValueRef::Bytes(bytes), SqlType::Inet | SqlType::Cidr) => {
             networks::push(kind, bytes, out);
         }
+        (ValueRef::Bytes(bytes), SqlType::Record) => records::push_text(bytes, None, out),
         (ValueRef::Bytes(bytes), SqlType::Timetz) => moments::push_zoned_time(bytes, out),
         (ValueRef::Bytes(bytes), kind) if kind.is_range() => ranges::push(kind, bytes, None, out),
         (ValueRef::Bytes(bytes), _) => {
@@ -423,6 +435,15 @@ fn encode_integer(value: i128, out: &mut String) {
 
 /// A value of a type as a text of its own; `None` for a null.
 pub(crate) fn text_of(kind: SqlType, value: ValueRef<'_>) -> Option<String> {
+    text_in(kind, value, None)
+}
+
+/// The same as [`text_of`], in a session's time zone, which is UTC if there is none.
+pub(crate) fn text_in(
+    kind: SqlType,
+    value: ValueRef<'_>,
+    zone: Option<&SessionZone>,
+) -> Option<String> {
     if value == ValueRef::Null {
         return None;
     }
@@ -435,7 +456,7 @@ pub(crate) fn text_of(kind: SqlType, value: ValueRef<'_>) -> Option<String> {
         }
         (_, value) => value,
     };
-    encode_text(kind, &value, &mut text);
+    encode_text_in(kind, &value, zone, &mut text);
     Some(text)
 }
 

@@ -4,7 +4,8 @@
 use super::around::{Queries, is_missing};
 use super::array_operators::quantified;
 use super::cast::Coercion;
-use super::{Expr, Parameters, Scope, Typed, literal_value, word};
+use super::records::of_whole_row;
+use super::{Expr, Parameters, Scope, Typed, is_row, literal_value, word};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
 use crate::expression::row_calls::RowCalls;
@@ -266,7 +267,7 @@ impl<'a> Compiler<'a> {
                         code::GROUPING,
                         format!(
                             "column \"{}\" must appear in the GROUP BY clause or be used in an aggregate function",
-                            self.qualified(tree)
+                            self.qualified(tree, &plain)
                         ),
                     )),
                 })
@@ -283,7 +284,8 @@ impl<'a> Compiler<'a> {
     fn compile_tree(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
         match tree {
             Tree::Nested(inner) => self.compile(inner),
-            Tree::Identifier(name) => self.column(None, &name_of(name)),
+            Tree::Identifier(name) => self.column_or_row(name),
+            Tree::Tuple(parts) => self.row(&parts.iter().collect::<Vec<_>>()),
             Tree::CompoundIdentifier(names) => self.compound(names),
             Tree::Value(value) => self.value(&value.value),
             Tree::BinaryOp { left, op, right } if let Some((array, is_all)) = quantified(right) => {
@@ -482,8 +484,9 @@ impl<'a> Compiler<'a> {
     }
 
     /// The name of a column with that of its table.
-    fn qualified(&self, tree: &Tree) -> String {
+    fn qualified(&self, tree: &Tree, found: &Typed) -> String {
         match tree {
+            Tree::Identifier(name) if is_row(&found.expr) => format!("{}.*", name_of(name)),
             Tree::Identifier(name) => self.scope.qualified(None, &name_of(name)),
             _ => tree.to_string(),
         }
@@ -511,34 +514,46 @@ impl<'a> Compiler<'a> {
                 }
                 match parameter {
                     Some((number, kind)) => Ok(Typed::new(Expr::Parameter(number), kind)),
-                    None => self.word(table, name, error),
+                    None => Err(error),
                 }
             }
             Err(error) => Err(error),
         }
     }
 
-    /// A word that means a function without parentheses.
-    fn word(
-        &mut self,
-        table: Option<&str>,
-        name: &str,
-        error: SqlError,
-    ) -> Result<Typed, SqlError> {
-        match (table, name) {
-            (
-                None,
+    /// A name alone: of a column, a word that means a function without parentheses, or a table's row.
+    fn column_or_row(&mut self, name: &ast::Ident) -> Result<Typed, SqlError> {
+        let (plain, quoted) = (name_of(name), name.quote_style.is_some());
+        match self.column(None, &plain) {
+            Err(error) if error.code == code::UNKNOWN_COLUMN => match plain.as_str() {
                 "current_date" | "current_timestamp" | "current_user" | "session_user" | "user"
                 | "localtimestamp" | "localtime" | "current_time" | "current_role"
-                | "current_catalog" | "current_schema",
-            ) => self.call(name, Vec::new()),
-            _ => Err(error),
+                | "current_catalog" | "current_schema"
+                    if !quoted =>
+                {
+                    self.call(&plain, Vec::new())
+                }
+                _ => self.row_named(None, &plain)?.ok_or(error),
+            },
+            found => found,
         }
     }
 
     fn compound(&mut self, names: &[ast::Ident]) -> Result<Typed, SqlError> {
+        if let Some(table) = of_whole_row(names) {
+            return self.row_of_table(table);
+        }
         match names {
-            [table, column] => self.column(Some(&name_of(table)), &name_of(column)),
+            [table, column] => {
+                let (table, column) = (name_of(table), name_of(column));
+                match self.column(Some(&table), &column) {
+                    // A table with its schema.
+                    Err(error) if error.code == code::UNKNOWN_TABLE => {
+                        self.row_named(Some(&table), &column)?.ok_or(error)
+                    }
+                    found => found,
+                }
+            }
             // The schema precedes the table.
             [database, rest @ ..] if rest.len() == 3 && name_of(database) == DATABASE => {
                 self.compound(rest)

@@ -6,6 +6,7 @@ use super::coercion::{by_order, collated, number_of, ordered};
 use super::compile::Compiler;
 use super::functions::LOWER;
 use super::operators::no_operator;
+use super::records::record_is_null;
 use super::trees::row_of;
 use super::{Comparison, Expr, Function, Like, List, Typed};
 use crate::error::SqlError;
@@ -32,6 +33,9 @@ impl Compiler<'_> {
             return Ok(boolean(Expr::And(tests), false));
         }
         let inner = self.decided(inner)?;
+        if inner.kind() == SqlType::Record {
+            return Ok(record_is_null(inner.expr, negated));
+        }
         Ok(boolean(Expr::IsNull(Box::new(inner.expr)), negated))
     }
 

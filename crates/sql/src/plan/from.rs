@@ -163,9 +163,7 @@ fn joined(
         let table = ScopeTable {
             alias: String::new(),
             columns: merged,
-            is_aside: false,
-            schema: None,
-            key: Vec::new(),
+            ..ScopeTable::default()
         };
         scope.tables.insert(0, table);
     }

@@ -4,7 +4,7 @@ use super::figured::name_of_tree;
 use crate::column::ResultColumn;
 use crate::error::{SqlError, code};
 use crate::expression::functions::object_name;
-use crate::expression::{Compiler, Environment, Expr, Scope, ScopeColumn, Typed};
+use crate::expression::{Compiler, Environment, Expr, Scope, ScopeColumn, Typed, fields_in};
 use crate::names::{name_of, parts_of};
 use crate::rows::InputRow;
 use crate::types::{SqlType, TypeSpec};
@@ -72,6 +72,9 @@ pub(crate) fn compile_items(
                     compiled.push(compile_column(compiler, column)?);
                 }
             }
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(tree), _) => {
+                compiled.extend(fields_of_row(compiler, tree)?);
+            }
             other => {
                 return Err(SqlError::unsupported(format!(
                     "{other} is not supported here"
@@ -122,6 +125,26 @@ fn compile_item(
         name,
         origin,
     })
+}
+
+/// The fields of a row as a value: `(table).*`.
+fn fields_of_row(compiler: &mut Compiler<'_>, tree: &Tree) -> Result<Vec<Item>, SqlError> {
+    let row = compiler.compile(tree)?;
+    let kind = row.kind();
+    let fields = fields_in(&row.expr).ok_or_else(|| match kind {
+        SqlType::Record => SqlError::unsupported("record type has not been registered")
+            .hint("The fields of a row that a query in FROM gives are not known here."),
+        kind => SqlError::new(
+            code::WRONG_OBJECT_TYPE,
+            format!("type {} is not composite", kind.name()),
+        ),
+    })?;
+    let items = fields.into_iter().map(|(name, typed)| Item {
+        typed,
+        name,
+        origin: None,
+    });
+    Ok(items.collect())
 }
 
 fn compile_column(compiler: &mut Compiler<'_>, column: &ScopeColumn) -> Result<Item, SqlError> {

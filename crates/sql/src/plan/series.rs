@@ -182,7 +182,8 @@ pub(super) fn series_node(
         columns.push((ORDINALITY.to_string(), TypeSpec::plain(SqlType::Int8)));
     }
     let table = alias.map_or_else(|| series.name.clone(), |alias| name_of(&alias.name));
-    let of = scope_of_columns(&table, columns);
+    let mut of = scope_of_columns(&table, columns);
+    of.is_scalar = of.columns.len() == 1;
     let places = start..start + of.columns.len();
     let node = FromNode::Leaf(FromTable::Series(series), places);
     Ok((node, placed(of, alias, start)?))

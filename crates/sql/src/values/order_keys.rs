@@ -7,6 +7,7 @@ use super::arrays::order_key;
 use super::hstore::Hstore;
 use super::intervals::Interval;
 use super::json_tree::Json;
+use super::records;
 use super::search::Vector;
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
@@ -22,8 +23,12 @@ pub(crate) fn has_order_key(kind: SqlType, has_length: bool) -> bool {
 /// # Errors
 /// `22P02` if a text is no value of the type.
 pub(crate) fn order_key_of(kind: SqlType, value: ValueRef<'_>) -> Result<Option<Value>, SqlError> {
-    let ValueRef::Text(text) = value else {
-        return Ok(None);
+    let text = match (kind, value) {
+        (_, ValueRef::Text(text)) => text,
+        (SqlType::Record, ValueRef::Bytes(record)) => {
+            return Ok(Some(Value::Bytes(records::order_key(record)?)));
+        }
+        _ => return Ok(None),
     };
     Ok(match (kind, kind.element()) {
         (_, Some(element)) => Some(Value::Bytes(order_key(text, element)?)),

@@ -8,6 +8,7 @@ use crate::types::SqlType;
 use crate::values::hstore::Hstore;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
+use crate::values::records::{self, of_element};
 use crate::values::search::Vector;
 use sardonyx::schema::Value;
 
@@ -32,6 +33,7 @@ pub(crate) fn order_key(text: &str, kind: SqlType) -> Result<Vec<u8>, SqlError> 
                     SqlType::Tsvector => push_bytes(&Vector::known(text)?.key(), &mut key),
                     SqlType::Hstore => push_bytes(&Hstore::known(text)?.key(), &mut key),
                     SqlType::Interval => push_number(Interval::read(text)?.length(), &mut key),
+                    SqlType::Record => push_bytes(&records::order_key(&of_element(text)?)?, &mut key),
                     _ => push(&decode_text(kind, text)?, &mut key),
                 }
             }
@@ -58,7 +60,8 @@ pub(crate) fn push_decimal(units: i128, scale: u8, key: &mut Vec<u8>) {
     key.extend((units.rem_euclid(power) as u128 * zeros).to_be_bytes());
 }
 
-fn push(value: &Value, key: &mut Vec<u8>) {
+/// Appends a value that is no text of a form.
+pub(crate) fn push(value: &Value, key: &mut Vec<u8>) {
     match value {
         Value::Bool(value) => key.push((*value).into()),
         Value::Int(value) => push_number(*value, key),
