@@ -6,7 +6,7 @@ use super::coercion::padded;
 use super::compile::Compiler;
 use super::functions::{INET_TEXT, JSON_MOMENT, NOT_A_NAME, in_session, unknown};
 use super::order::sort_key;
-use super::records::with_whole_rows;
+use super::records::{counted, with_whole_rows};
 use super::ordered_sets::check_direct;
 use super::trees::parts_of_function;
 use super::{Expr, Function, SortKey, Typed, ordered, sortable};
@@ -153,7 +153,11 @@ impl Compiler<'_> {
                 spec: TypeSpec::plain(argument.spec.kind).with_collation(argument.spec.collation),
                 expr: padded(argument),
             },
-            AggregateKind::Count if is_distinct => Typed {
+            AggregateKind::Count if !is_distinct => Typed {
+                spec: argument.spec,
+                expr: counted(argument.expr),
+            },
+            AggregateKind::Count => Typed {
                 spec: argument.spec,
                 expr: ordered(argument),
             },

@@ -544,16 +544,7 @@ impl<'a> Compiler<'a> {
             return self.row_of_table(table);
         }
         match names {
-            [table, column] => {
-                let (table, column) = (name_of(table), name_of(column));
-                match self.column(Some(&table), &column) {
-                    // A table with its schema.
-                    Err(error) if error.code == code::UNKNOWN_TABLE => {
-                        self.row_named(Some(&table), &column)?.ok_or(error)
-                    }
-                    found => found,
-                }
-            }
+            [table, column] => self.column(Some(&name_of(table)), &name_of(column)),
             // The schema precedes the table.
             [database, rest @ ..] if rest.len() == 3 && name_of(database) == DATABASE => {
                 self.compound(rest)

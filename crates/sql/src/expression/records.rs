@@ -6,7 +6,7 @@
 use super::coercion::padded;
 use super::compile::Compiler;
 use super::functions::{ROW, ROW_IS_NULL};
-use super::{Expr, Function, ScopeTable, Typed};
+use super::{Case, Expr, Function, ScopeColumn, ScopeTable, Typed};
 use crate::error::{SqlError, code};
 use crate::names::name_of;
 use crate::types::SqlType;
@@ -47,16 +47,26 @@ fn row_value<'n>(
 
 /// A row of a table of a scope as a value.
 pub(crate) fn whole_row(table: &ScopeTable) -> Typed {
-    let value = |column: &super::ScopeColumn| Typed {
+    let value = |column: &ScopeColumn| Typed {
         expr: column.expr(),
         spec: column.spec,
     };
     if let ([column], true) = (table.columns.as_slice(), table.is_scalar) {
         return value(column);
     }
-    let presence = match table.presence {
-        Some(place) => Expr::Column(place),
-        None => Expr::Literal(Value::Bool(true)),
+    let presence = match (table.may_be_missing, table.presence) {
+        (false, _) => Expr::Literal(Value::Bool(true)),
+        (true, Some(place)) => Expr::Column(place),
+        (true, None) => {
+            let is_null = |column: &ScopeColumn| Expr::IsNull(Box::new(column.expr()));
+            let not_null = |column| Expr::Not(Box::new(is_null(column)));
+            let any = table.columns.iter().map(not_null).collect();
+            let case = Case {
+                arms: vec![(Expr::Or(any), Expr::Literal(Value::Bool(true)))],
+                otherwise: Expr::Literal(Value::Null),
+            };
+            Expr::Case(Box::new(case))
+        }
     };
     let names = table.columns.iter().enumerate();
     let names = names.map(|(at, column)| table.fields.get(at).unwrap_or(&column.name).as_str());
@@ -79,6 +89,16 @@ pub(crate) fn fields_in(expr: &Expr) -> Option<Vec<(String, Typed)>> {
     let fields = fields
         .map(|((name, kind), value)| (name.to_string(), Typed::new(value.clone(), kind)));
     Some(fields.collect())
+}
+
+/// An expression that is null where a row as a value is, for `count`: the fields are not computed.
+pub(super) fn counted(expr: Expr) -> Expr {
+    match expr {
+        Expr::Call(function, mut parts) if function == Function(&ROW) && parts.len() > 1 => {
+            parts.swap_remove(1)
+        }
+        expr => expr,
+    }
 }
 
 /// True if an expression is a row as a value.

@@ -54,8 +54,10 @@ pub(crate) struct ScopeTable {
     pub key: Vec<usize>,
     /// The names of its columns in a row as a value, if an alias has renamed the columns of a table or view.
     pub fields: Vec<String>,
-    /// A place that is null in rows of which an outer join has found none in this table, and in no other row.
+    /// A place that is never null in its rows, if it is an item of an outer join.
     pub presence: Option<usize>,
+    /// True if an outer join may have found no row of it: all its places are null then.
+    pub may_be_missing: bool,
     /// True for a function of one column that is no record: its row is the value of the column.
     pub is_scalar: bool,
 }
