@@ -496,9 +496,7 @@ impl Grouping {
             });
         }
         // A row of a table, of which all columns are keys.
-        let is_key = |part: &Expr| {
-            !matches!(part, Expr::Column(_)) || place_of(part).is_some()
-        };
+        let is_key = |part: &Expr| !matches!(part, Expr::Column(_)) || place_of(part).is_some();
         if !is_row(&expression.expr) || expression.expr.any(&|part| !is_key(part)) {
             return None;
         }

@@ -389,7 +389,11 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
         (ValueRef::Null, _) => {}
         (ValueRef::Bool(value), _) => out.push(if value { 't' } else { 'f' }),
         (ValueRef::Text(text), SqlType::RecordArray) => {
-            out.push_str(&crate::values::arrays::encoded_in(text, SqlType::Record, None));
+            out.push_str(&crate::values::arrays::encoded_in(
+                text,
+                SqlType::Record,
+                None,
+            ));
         }
         (ValueRef::Text(text), _) => out.push_str(text),
         (ValueRef::Bytes(bytes), SqlType::Inet | SqlType::Cidr) => {

@@ -86,8 +86,8 @@ pub(crate) fn fields_in(expr: &Expr) -> Option<Vec<(String, Typed)>> {
         return None;
     }
     let fields = fields_of(described).ok()?.into_iter().zip(values);
-    let fields = fields
-        .map(|((name, kind), value)| (name.to_string(), Typed::new(value.clone(), kind)));
+    let fields =
+        fields.map(|((name, kind), value)| (name.to_string(), Typed::new(value.clone(), kind)));
     Some(fields.collect())
 }
 

@@ -58,7 +58,11 @@ pub(crate) fn placed(
     }
     if of.schema.is_some() && !renamed.is_empty() {
         // Rows of tables and views have the names of these.
-        of.fields = of.columns.iter().map(|column| column.name.clone()).collect();
+        of.fields = of
+            .columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect();
     }
     if alias.is_some() {
         of.schema = None;

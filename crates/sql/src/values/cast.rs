@@ -310,8 +310,7 @@ pub(crate) fn cast_in(
             Timestamptz | TimestamptzArray | TstzRange | TstzRangeArray | Record | RecordArray,
             kind,
             _,
-        ) if kind.is_text() =>
-        {
+        ) if kind.is_text() => {
             let mut text = String::new();
             encode_text_in(from, &value, zone, &mut text);
             cast(ValueRef::Text(&text), SqlType::Text, to, explicit)

@@ -4,7 +4,7 @@
 //! Source: PostgreSQL 15, `src/backend/utils/adt/rowtypes.c`.
 
 use super::arrays::Array;
-use super::arrays::order::{push as push_key, push_bytes};
+use super::arrays::order::push as push_key;
 use super::order_keys::order_key_of;
 use super::zones::SessionZone;
 use crate::binary::encode_field;

@@ -33,7 +33,9 @@ pub(crate) fn order_key(text: &str, kind: SqlType) -> Result<Vec<u8>, SqlError> 
                     SqlType::Tsvector => push_bytes(&Vector::known(text)?.key(), &mut key),
                     SqlType::Hstore => push_bytes(&Hstore::known(text)?.key(), &mut key),
                     SqlType::Interval => push_number(Interval::read(text)?.length(), &mut key),
-                    SqlType::Record => push_bytes(&records::order_key(&of_element(text)?)?, &mut key),
+                    SqlType::Record => {
+                        push_bytes(&records::order_key(&of_element(text)?)?, &mut key)
+                    }
                     _ => push(&decode_text(kind, text)?, &mut key),
                 }
             }

@@ -112,7 +112,10 @@ fn records_are_ordered_by_their_fields() {
     let wide = record(&[("a", SqlType::Int8, Value::Int(1))]);
     let error = order(&one, &wide).expect_err("types differ");
     assert_eq!(error.code, code::DATATYPE_MISMATCH);
-    assert_ne!(order_key(&one).expect("a key"), order_key(&wide).expect("a key"));
+    assert_ne!(
+        order_key(&one).expect("a key"),
+        order_key(&wide).expect("a key")
+    );
     let error = order(&one, &sorted[0]).expect_err("counts differ");
     assert_eq!(error.code, code::DATATYPE_MISMATCH);
     let json = record(&[("a", SqlType::Json, Value::Text("1".into()))]);
