@@ -79,7 +79,7 @@ use literal::word;
 pub(crate) use moments::kept_expression;
 pub(crate) use order::{SortKey, in_order, is_descending, sort_key};
 pub(crate) use parameters::Parameters;
-pub(crate) use records::{fields_in, is_row, whole_row};
+pub(crate) use records::{fields_in, is_row, not_known, row_of_fields, whole_row};
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
 pub(crate) use shown::{shown_check, with_names};
 pub(crate) use subquery::{Compared, InnerQuery, Question, Subquery};

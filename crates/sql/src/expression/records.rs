@@ -13,7 +13,8 @@ use crate::types::SqlType;
 use crate::values::records::{FIELDS_MAX, described, fields_of};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
-    self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName,
+    self, AccessExpr, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    ObjectName,
 };
 use std::borrow::Cow;
 
@@ -139,6 +140,35 @@ fn whole_row_tree(table: &ObjectName) -> Tree {
     Tree::CompoundIdentifier(parts.chain([star]).collect())
 }
 
+/// The row of which an expression has all fields: `(row).*`.
+pub(crate) fn row_of_fields(tree: &Tree) -> Option<&Tree> {
+    match tree {
+        Tree::CompoundFieldAccess { root, access_chain } => match access_chain.as_slice() {
+            [AccessExpr::Dot(Tree::Identifier(name))]
+                if name.quote_style.is_none() && name.value == ALL =>
+            {
+                Some(root)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The tables whose whole rows are arguments of a call, as `table.*`.
+pub(super) fn whole_rows(function: &ast::Function) -> Vec<String> {
+    let FunctionArguments::List(list) = &function.args else {
+        return Vec::new();
+    };
+    let named = list.args.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(table)) => {
+            table.0.last()?.as_ident().map(name_of)
+        }
+        _ => None,
+    });
+    named.collect()
+}
+
 /// The table of a name of a whole row: `table.*`.
 pub(super) fn of_whole_row(names: &[ast::Ident]) -> Option<&[ast::Ident]> {
     let (last, table) = names.split_last()?;
@@ -157,10 +187,14 @@ impl Compiler<'_> {
     ) -> Result<Option<Typed>, SqlError> {
         let is_it = |table: &&ScopeTable| table.is_named(schema, name);
         if let Some(table) = self.scope.tables.iter().find(is_it) {
-            if self.grouping.is_some() {
-                return Err(ungrouped(name));
-            }
-            return Ok(Some(whole_row(table)));
+            let row = whole_row(table);
+            return match &self.grouping {
+                None => Ok(Some(row)),
+                Some(grouping) => match grouping.key(&row) {
+                    Some(key) => Ok(Some(key)),
+                    None => Err(ungrouped(name)),
+                },
+            };
         }
         let Some(nested) = &mut self.nested else {
             return Ok(None);
@@ -198,8 +232,11 @@ impl Compiler<'_> {
             match tree {
                 Tree::CompoundIdentifier(names) if let Some(table) = of_whole_row(names) => {
                     let row = self.row_of_table(table)?;
-                    let fields = fields_in(&row.expr).unwrap_or_default().into_iter();
-                    values.extend(fields.map(|(_, field)| field));
+                    match fields_in(&row.expr) {
+                        Some(fields) => values.extend(fields.into_iter().map(|(_, field)| field)),
+                        None if row.kind() == SqlType::Record => return Err(not_known()),
+                        None => values.push(row),
+                    }
                 }
                 tree => values.push(self.decided(tree)?),
             }
@@ -267,6 +304,13 @@ impl Compiler<'_> {
             )),
         }
     }
+}
+
+/// The error of a row whose fields are known only when it is computed.
+#[cold]
+pub(crate) fn not_known() -> SqlError {
+    SqlError::unsupported("record type has not been registered")
+        .hint("The fields of a row that comes from another query are not known here.")
 }
 
 /// The error of a row of a table in a query that is grouped otherwise.

@@ -1,5 +1,6 @@
-//! `table.*` as a value before an operator: `table.*::text`, `table.* IS NULL`. The parser knows it alone in a list and in
-//! calls; elsewhere it reads a column of the name `*`, without quotes, which the compiler takes for the whole row.
+//! `table.*` as a value before an operator, `table.*::text`, and the fields of a row, `(row).*`. The parser knows the first
+//! alone in a list and in calls, the second not. It reads a name or a field `*`, without quotes, which the compiler takes
+//! for the whole row.
 
 use super::words::is_word;
 use sqlparser::keywords::Keyword;
@@ -17,7 +18,8 @@ pub(super) fn with_whole_rows(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSp
     for at in stars {
         let mut behind = tokens.iter().skip(at + 1);
         let next = behind.find(|token| !matches!(token.token, Token::Whitespace(_)));
-        if next.is_some_and(takes_value)
+        let is_of_row = at > 1 && tokens.get(at - 2).map(|of| &of.token) == Some(&Token::RParen);
+        if (is_of_row || next.is_some_and(takes_value))
             && let Some(star) = tokens.get_mut(at)
         {
             star.token = Token::Word(Word {

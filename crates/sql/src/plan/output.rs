@@ -4,7 +4,9 @@ use super::figured::name_of_tree;
 use crate::column::ResultColumn;
 use crate::error::{SqlError, code};
 use crate::expression::functions::object_name;
-use crate::expression::{Compiler, Environment, Expr, Scope, ScopeColumn, Typed, fields_in};
+use crate::expression::{
+    Compiler, Environment, Expr, Scope, ScopeColumn, Typed, fields_in, not_known, row_of_fields,
+};
 use crate::names::{name_of, parts_of};
 use crate::rows::InputRow;
 use crate::types::{SqlType, TypeSpec};
@@ -42,6 +44,9 @@ pub(crate) fn compile_items(
     let mut compiled = Vec::with_capacity(items.len());
     for item in items {
         match item {
+            SelectItem::UnnamedExpr(tree) if let Some(row) = row_of_fields(tree) => {
+                compiled.extend(fields_of_row(compiler, row)?);
+            }
             SelectItem::UnnamedExpr(tree) => {
                 let name = name_of_tree(tree);
                 compiled.push(compile_item(compiler, scope, tree, name)?);
@@ -71,9 +76,6 @@ pub(crate) fn compile_items(
                 for column in &table.columns {
                     compiled.push(compile_column(compiler, column)?);
                 }
-            }
-            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(tree), _) => {
-                compiled.extend(fields_of_row(compiler, tree)?);
             }
             other => {
                 return Err(SqlError::unsupported(format!(
@@ -132,8 +134,7 @@ fn fields_of_row(compiler: &mut Compiler<'_>, tree: &Tree) -> Result<Vec<Item>, 
     let row = compiler.compile(tree)?;
     let kind = row.kind();
     let fields = fields_in(&row.expr).ok_or_else(|| match kind {
-        SqlType::Record => SqlError::unsupported("record type has not been registered")
-            .hint("The fields of a row that a query in FROM gives are not known here."),
+        SqlType::Record => not_known(),
         kind => SqlError::new(
             code::WRONG_OBJECT_TYPE,
             format!("type {} is not composite", kind.name()),

@@ -41,7 +41,11 @@ pub(crate) fn function(
         of: vec![of],
         is_numbered,
     };
-    series_node(series, vec![(named, spec)], alias, start)
+    let (node, mut scope) = series_node(series, vec![(named, spec)], alias, start)?;
+    for of in &mut scope.tables {
+        of.is_scalar = of.columns.len() == 1;
+    }
+    Ok((node, scope))
 }
 
 /// Compiles `unnest` of arrays, side by side.
@@ -182,8 +186,7 @@ pub(super) fn series_node(
         columns.push((ORDINALITY.to_string(), TypeSpec::plain(SqlType::Int8)));
     }
     let table = alias.map_or_else(|| series.name.clone(), |alias| name_of(&alias.name));
-    let mut of = scope_of_columns(&table, columns);
-    of.is_scalar = of.columns.len() == 1;
+    let of = scope_of_columns(&table, columns);
     let places = start..start + of.columns.len();
     let node = FromNode::Leaf(FromTable::Series(series), places);
     Ok((node, placed(of, alias, start)?))

@@ -361,6 +361,33 @@ select (row(1, 2)).f1
 ----
 1
 
+query
+select (row(g.a, g)).*, (g).* from gg g order by 1
+----
+1|(1,x)|1|x
+2|(2,"y z")|2|y z
+3|(3,)|3|NULL
+
+query
+select u.a, (select row_to_json(row(x.*, u.b)) from gg x where x.a = u.a) from gg u order by 1
+----
+1|{"f1":1,"f2":"x","f3":"x"}
+2|{"f1":2,"f2":"y z","f3":"y z"}
+3|{"f1":3,"f2":null,"f3":null}
+
+query
+select u.a, (select json_agg(x order by x.a) filter (where u.a > 1) from gg x where x.a <= u.a) from gg u order by 1
+----
+1|NULL
+2|[{"a":1,"b":"x"}, 
+ {"a":2,"b":"y z"}]
+3|[{"a":1,"b":"x"}, 
+ {"a":2,"b":"y z"}, 
+ {"a":3,"b":null}]
+
+statement error 21000
+select u.a, (select count(u) from nk) from gg u group by a order by 1
+
 statement error 42703
 select (row(1, 2)).f3
 
@@ -671,9 +698,6 @@ statement error 0A000
 select '(1,2)'::record
 
 statement error 42P16
-create table bad as select row(1, 2) as r
-
-statement error 42P16
 create table bad (r record)
 
 statement error 42P16
@@ -767,8 +791,10 @@ select w1.j, w2.j::text = w1.j::text, c, r from w1, w2
  {"a":2,"b":"y z"}, 
  {"a":3,"b":null}]|t|2|{"f1":1,"f2":2}
 
-statement ok
-create table shown as select pg_get_viewdef('w2') as text
+query
+select pg_get_viewdef('w2') like '%ROW(1, 2)%' or pg_get_viewdef('w2') like '%row(1, 2)%'
+----
+t
 
 query
 select json_agg(w) from w2 w where c = 2
