@@ -6,7 +6,7 @@ use super::coercion::number_of;
 use super::compile::Compiler;
 use super::functions::{GREATEST, LEAST, LOWER, UPPER, resolve};
 use super::named_arguments::has_names;
-use super::records::with_whole_rows;
+use super::whole_rows::with_whole_rows;
 use super::{Case, Comparison, Expr, Function, Typed, word};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};

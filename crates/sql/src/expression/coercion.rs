@@ -6,10 +6,11 @@ use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
     COLLATION_KEY, COLLATION_ORDER, HSTORE_KEY, JSON_KEY, KEY, LENGTH, OBJECT_NAME, OBJECT_NUMBER,
-    OUTSIDE_OF_DOMAIN, PADDED, PRESENT, ROW_KEY, ROW_ORDER, TABLE_NUMBER, TRIMMED, VECTOR_KEY,
+    OUTSIDE_OF_DOMAIN, PRESENT, ROW_KEY, ROW_ORDER, TABLE_NUMBER, TRIMMED, VECTOR_KEY,
     WITH_ALL_DIGITS,
 };
 use super::operators::no_operator;
+pub(super) use super::whole_rows::padded;
 use super::{Case, Expr, Function, Parameters, Typed};
 use crate::error::{SqlError, code};
 use crate::parse::parse_expression;
@@ -262,17 +263,6 @@ fn number_of_name(kind: SqlType, name: Expr) -> Expr {
             let parts = vec![super::functions::element_number(kind), name];
             Expr::Call(Function(&OBJECT_NUMBER), parts)
         }
-    }
-}
-
-/// A `char(n)` with its blanks; other values unchanged.
-pub(super) fn padded(typed: Typed) -> Expr {
-    match (typed.kind(), typed.spec.length()) {
-        (SqlType::Char, Some(length)) => {
-            let length = Expr::Literal(Value::Int(length as i128));
-            Expr::Call(Function(&PADDED), vec![typed.expr, length])
-        }
-        _ => typed.expr,
     }
 }
 

@@ -4,7 +4,7 @@
 use super::around::{Queries, is_missing};
 use super::array_operators::quantified;
 use super::cast::Coercion;
-use super::records::of_whole_row;
+use super::whole_rows::of_whole_row;
 use super::{Expr, Parameters, Scope, Typed, is_row, literal_value, word};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
@@ -492,7 +492,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn column(&mut self, table: Option<&str>, name: &str) -> Result<Typed, SqlError> {
+    pub(super) fn column(&mut self, table: Option<&str>, name: &str) -> Result<Typed, SqlError> {
         if self.grouping.is_some() {
             return Err(SqlError::new(
                 code::GROUPING,
@@ -518,24 +518,6 @@ impl<'a> Compiler<'a> {
                 }
             }
             Err(error) => Err(error),
-        }
-    }
-
-    /// A name alone: of a column, a word that means a function without parentheses, or a table's row.
-    fn column_or_row(&mut self, name: &ast::Ident) -> Result<Typed, SqlError> {
-        let (plain, quoted) = (name_of(name), name.quote_style.is_some());
-        match self.column(None, &plain) {
-            Err(error) if error.code == code::UNKNOWN_COLUMN => match plain.as_str() {
-                "current_date" | "current_timestamp" | "current_user" | "session_user" | "user"
-                | "localtimestamp" | "localtime" | "current_time" | "current_role"
-                | "current_catalog" | "current_schema"
-                    if !quoted =>
-                {
-                    self.call(&plain, Vec::new())
-                }
-                _ => self.row_named(None, &plain)?.ok_or(error),
-            },
-            found => found,
         }
     }
 

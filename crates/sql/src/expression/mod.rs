@@ -54,6 +54,7 @@ mod subquery;
 mod time_operators;
 mod trees;
 mod variadic;
+mod whole_rows;
 pub(crate) mod window;
 mod windows;
 
@@ -79,12 +80,12 @@ use literal::word;
 pub(crate) use moments::kept_expression;
 pub(crate) use order::{SortKey, in_order, is_descending, sort_key};
 pub(crate) use parameters::Parameters;
-pub(crate) use records::{fields_in, is_row, not_known, row_of_fields, whole_row};
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
 pub(crate) use shown::{shown_check, with_names};
 pub(crate) use subquery::{Compared, InnerQuery, Question, Subquery};
 pub(crate) use time_operators::interval_of;
 pub(crate) use trees::parts_of_tree;
+pub(crate) use whole_rows::{fields_in, is_row, not_known, row_of_fields, whole_row};
 
 pub(crate) use crate::values::Comparison;
 use crate::values::{arithmetic, arrays, cast};

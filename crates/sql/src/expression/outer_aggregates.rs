@@ -5,7 +5,7 @@
 
 use super::compile::Compiler;
 use super::trees::{parts_of_function, parts_of_tree};
-use super::records::{of_whole_row, whole_rows};
+use super::whole_rows::{of_whole_row, whole_rows};
 use super::{Expr, Scope, Typed};
 use crate::aggregate::{Aggregate, Named};
 use crate::error::{SqlError, code};

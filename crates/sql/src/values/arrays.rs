@@ -273,7 +273,7 @@ pub(crate) fn compared_as(value: Value, kind: SqlType) -> Result<Value, SqlError
         (SqlType::Tsvector, Value::Text(text)) => Value::Bytes(Vector::known(&text)?.key()),
         (SqlType::Hstore, Value::Text(text)) => Value::Bytes(Hstore::known(&text)?.key()),
         (SqlType::Jsonb, Value::Text(text)) => Value::Bytes(Json::known(&text)?.key()),
-        (SqlType::Record, Value::Bytes(record)) => Value::Bytes(records::order_key(&record)?),
+        (SqlType::Record, Value::Bytes(record)) => Value::Bytes(order::record_key(&record)?),
         (_, value) => value,
     })
 }

@@ -3,16 +3,9 @@
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/rowtypes.c`.
 
-use super::arrays::Array;
-use super::arrays::order::push as push_key;
-use super::order_keys::order_key_of;
-use super::zones::SessionZone;
-use crate::binary::encode_field;
 use crate::error::{SqlError, code};
-use crate::text::text_in;
 use crate::types::SqlType;
 use sardonyx::schema::{NonFinite, Value, ValueRef};
-use std::cmp::Ordering;
 
 /// The most fields of a row, as in PostgreSQL.
 pub(crate) const FIELDS_MAX: usize = 1664;
@@ -64,7 +57,7 @@ pub(crate) fn made<'v>(
     bytes.extend(description);
     let mut depth = 0;
     for (kind, value) in kinds.zip(values) {
-        depth = depth.max(depth_of(kind, value)?);
+        depth = depth.max(depth_of(kind, value));
         push_value(value, &mut bytes);
     }
     if depth >= DEPTH_MAX {
@@ -78,18 +71,18 @@ pub(crate) fn made<'v>(
 }
 
 /// The levels of records, and of arrays of them, in a value.
-fn depth_of(kind: SqlType, value: ValueRef<'_>) -> Result<u8, SqlError> {
-    Ok(match (kind, value) {
+fn depth_of(kind: SqlType, value: ValueRef<'_>) -> u8 {
+    match (kind, value) {
         (SqlType::Record, ValueRef::Bytes(bytes)) => bytes.first().copied().unwrap_or(0),
         (SqlType::RecordArray, ValueRef::Text(text)) => {
-            let mut depth = 0;
-            for element in Array::known(text).elements.into_iter().flatten() {
-                depth = depth.max(of_element(&element)?.first().copied().unwrap_or(0));
-            }
-            depth.saturating_add(1)
+            // The elements are digits, behind the bounds; the first two are the depth.
+            let elements = text.rsplit('=').next().unwrap_or_default();
+            let elements = elements.split(['{', '}', ',']);
+            let depths = elements.filter_map(|element| byte_of(element.get(..2)?));
+            depths.max().unwrap_or(0).saturating_add(1)
         }
         _ => 0,
-    })
+    }
 }
 
 /// The fields of a record.
@@ -117,117 +110,6 @@ pub(crate) fn are_null(record: &[u8], are: bool) -> Result<bool, SqlError> {
     Ok(fields.all(|field| (field.value == ValueRef::Null) == are))
 }
 
-/// Appends the text: `(1,"a b",)`, with moments in a session's time zone.
-pub(crate) fn push_text(record: &[u8], zone: Option<&SessionZone>, out: &mut String) {
-    out.push('(');
-    for (at, field) in fields(record).unwrap_or_default().iter().enumerate() {
-        if at > 0 {
-            out.push(',');
-        }
-        let Some(text) = text_in(field.kind, field.value, zone) else {
-            continue;
-        };
-        let is_special = |c: char| {
-            matches!(c, '"' | '\\' | '(' | ')' | ',' | '\u{b}') || c.is_ascii_whitespace()
-        };
-        if !text.is_empty() && !text.contains(is_special) {
-            out.push_str(&text);
-            continue;
-        }
-        out.push('"');
-        for letter in text.chars() {
-            if matches!(letter, '"' | '\\') {
-                out.push(letter);
-            }
-            out.push(letter);
-        }
-        out.push('"');
-    }
-    out.push(')');
-}
-
-/// Appends the binary format: the number of fields, and of each its type, its length and its bytes.
-///
-/// # Errors
-/// As [`fields`]; those of a field.
-pub(crate) fn send(record: &[u8], scratch: &mut String, out: &mut Vec<u8>) -> Result<(), SqlError> {
-    let fields = fields(record)?;
-    out.extend((fields.len() as i32).to_be_bytes());
-    for field in fields {
-        out.extend(field.kind.oid().to_be_bytes());
-        encode_field(field.kind, &field.value, scratch, out)?;
-    }
-    Ok(())
-}
-
-/// Bytes in the order of records: field by field, nulls last. Records of other types differ.
-///
-/// # Errors
-/// As [`fields`]; `42883` for a field of a type without an order.
-pub(crate) fn order_key(record: &[u8]) -> Result<Vec<u8>, SqlError> {
-    const END: u8 = 0;
-    const VALUE: u8 = 1;
-    const NULL: u8 = 2;
-    let mut key = Vec::new();
-    let fields = fields(record)?;
-    for field in &fields {
-        check_order(field.kind)?;
-        if field.value == ValueRef::Null {
-            key.push(NULL);
-            continue;
-        }
-        key.push(VALUE);
-        match order_key_of(field.kind, field.value)? {
-            Some(own) => push_key(&own, &mut key),
-            None => push_key(&field.value.to_value(), &mut key),
-        }
-    }
-    key.push(END);
-    for field in &fields {
-        key.extend(field.kind.number().to_be_bytes());
-    }
-    Ok(key)
-}
-
-fn check_order(kind: SqlType) -> Result<(), SqlError> {
-    match kind.element().unwrap_or(kind) {
-        SqlType::Json | SqlType::Jsonpath => Err(SqlError::new(
-            code::UNKNOWN_FUNCTION,
-            format!(
-                "could not identify a comparison function for type {}",
-                kind.name()
-            ),
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// The order of two records.
-///
-/// # Errors
-/// As [`order_key`]; `42804` if they have other numbers, or types, of fields.
-pub(crate) fn order(left: &[u8], right: &[u8]) -> Result<Ordering, SqlError> {
-    let (one, other) = (fields(left)?, fields(right)?);
-    let mut pairs = one.iter().zip(&other).zip(1..);
-    if let Some(((a, b), column)) = pairs.find(|((a, b), _)| a.kind != b.kind) {
-        return Err(SqlError::new(
-            code::DATATYPE_MISMATCH,
-            format!(
-                "cannot compare dissimilar column types {} and {} at record column {column}",
-                a.kind.name(),
-                b.kind.name()
-            ),
-        ));
-    }
-    if one.len() != other.len() {
-        return Err(SqlError::new(
-            code::DATATYPE_MISMATCH,
-            "cannot compare record types with different numbers of columns",
-        ));
-    }
-    Ok(order_key(left)?.cmp(&order_key(right)?))
-}
-
 /// The text that an array has for a record: hexadecimal digits, since the record's own text has no types.
 pub(crate) fn element_text(record: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or('0');
@@ -242,7 +124,17 @@ pub(crate) fn element_text(record: &[u8]) -> String {
 /// # Errors
 /// `XX001` if it is none.
 pub(crate) fn of_element(text: &str) -> Result<Vec<u8>, SqlError> {
-    crate::text::decode_hexadecimal(text).map_err(|_| damaged())
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let bytes = pairs
+        .iter()
+        .map(|pair| byte_of(std::str::from_utf8(pair).ok()?));
+    let bytes: Option<Vec<u8>> = bytes.collect();
+    bytes.filter(|_| rest.is_empty()).ok_or_else(damaged)
+}
+
+/// The byte of two hexadecimal digits.
+fn byte_of(digits: &str) -> Option<u8> {
+    u8::from_str_radix(digits, 16).ok()
 }
 
 #[cold]

@@ -385,8 +385,12 @@ select u.a, (select json_agg(x order by x.a) filter (where u.a > 1) from gg x wh
  {"a":2,"b":"y z"}, 
  {"a":3,"b":null}]
 
-statement error 21000
-select u.a, (select count(u) from nk) from gg u group by a order by 1
+query
+select u.a, (select count(u)) from gg u group by a order by 1
+----
+1|1
+2|1
+3|1
 
 statement error 42703
 select (row(1, 2)).f3

@@ -2,6 +2,7 @@
 
 use super::definition::*;
 use crate::error::SqlError;
+use crate::values::arrays::order::{record_key, record_order};
 use crate::values::records;
 use sardonyx::schema::{Value, ValueRef};
 
@@ -26,7 +27,7 @@ pub(crate) static ROW_KEY: Definition = Definition::new(
     "row_key",
     &[RECORD],
     BYTEA,
-    |a, _| records::order_key(record(a, 0)).map(Value::Bytes),
+    |a, _| record_key(record(a, 0)).map(Value::Bytes),
     "",
 );
 
@@ -36,7 +37,7 @@ pub(crate) static ROW_ORDER: Definition = Definition::new(
     &[RECORD, RECORD],
     INT4,
     |a, _| {
-        let order = records::order(record(a, 0), record(a, 1))?;
+        let order = record_order(record(a, 0), record(a, 1))?;
         int(order as i8)
     },
     "",

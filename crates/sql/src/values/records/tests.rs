@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::binary::encode_binary;
+use crate::text::encode_text;
+use crate::values::arrays::order::{record_key, record_order};
 use proptest::prelude::*;
-use sardonyx::schema::NonFinite;
 
 fn record(fields: &[(&str, SqlType, Value)]) -> Vec<u8> {
     let described = described(fields.iter().map(|(name, kind, _)| (*name, *kind)));
@@ -16,7 +17,7 @@ fn record(fields: &[(&str, SqlType, Value)]) -> Vec<u8> {
 
 fn text(record: &[u8]) -> String {
     let mut out = String::new();
-    push_text(record, None, &mut out);
+    encode_text(SqlType::Record, &ValueRef::Bytes(record), &mut out);
     out
 }
 
@@ -105,21 +106,21 @@ fn records_are_ordered_by_their_fields() {
     ];
     for (at, one) in sorted.iter().enumerate() {
         for (other_at, other) in sorted.iter().enumerate() {
-            assert_eq!(order(one, other).expect("alike"), at.cmp(&other_at));
+            assert_eq!(record_order(one, other).expect("alike"), at.cmp(&other_at));
         }
     }
     let one = record(&[("a", SqlType::Int4, Value::Int(1))]);
     let wide = record(&[("a", SqlType::Int8, Value::Int(1))]);
-    let error = order(&one, &wide).expect_err("types differ");
+    let error = record_order(&one, &wide).expect_err("types differ");
     assert_eq!(error.code, code::DATATYPE_MISMATCH);
     assert_ne!(
-        order_key(&one).expect("a key"),
-        order_key(&wide).expect("a key")
+        record_key(&one).expect("a key"),
+        record_key(&wide).expect("a key")
     );
-    let error = order(&one, &sorted[0]).expect_err("counts differ");
+    let error = record_order(&one, &sorted[0]).expect_err("counts differ");
     assert_eq!(error.code, code::DATATYPE_MISMATCH);
     let json = record(&[("a", SqlType::Json, Value::Text("1".into()))]);
-    let error = order(&json, &json).expect_err("no order");
+    let error = record_order(&json, &json).expect_err("no order");
     assert_eq!(error.code, code::UNKNOWN_FUNCTION);
 }
 
@@ -138,7 +139,7 @@ proptest! {
     #[test]
     fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
         let _ = fields(&bytes);
-        let _ = order_key(&bytes);
+        let _ = record_key(&bytes);
         let _ = text(&bytes);
     }
 }
