@@ -11,7 +11,7 @@ pub(crate) use pairs::Pair;
 pub(crate) use running::{Accumulator, key_of, key_of_row};
 
 use crate::error::{SqlError, code};
-use crate::expression::{Case, Comparison, Expr, SortKey, Typed};
+use crate::expression::{Case, Comparison, Expr, SortKey, Typed, is_row};
 use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use crate::values::arrays;
 use sardonyx::schema::Value;
@@ -264,19 +264,6 @@ impl Aggregate {
         {
             return Err(name.unknown_to("arrays"));
         }
-        let takes_all = matches!(
-            kind,
-            AggregateKind::Count | AggregateKind::Minimum | AggregateKind::Maximum
-        );
-        if is_distinct
-            && !takes_all
-            && (of.is_form() || matches!(of, SqlType::Interval | SqlType::Jsonb))
-        {
-            return Err(SqlError::unsupported(format!(
-                "{name} with DISTINCT of {} is not supported",
-                of.name()
-            )));
-        }
         let result = match (kind, of) {
             (AggregateKind::Count, _) => SqlType::Int8,
             (AggregateKind::Sum | AggregateKind::Average, SqlType::Interval) => of,
@@ -289,6 +276,7 @@ impl Aggregate {
             (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Cidr) => SqlType::Inet,
             (AggregateKind::Minimum | AggregateKind::Maximum, of)
                 if !matches!(of, SqlType::Void | SqlType::Json | SqlType::Jsonb)
+                    && !of.is_record()
                     && !of.is_range()
                     && !of.is_form() =>
             {
@@ -496,13 +484,28 @@ impl Grouping {
     pub fn key(&self, expression: &Typed) -> Option<Typed> {
         // The number of a grouping is no key of the statement.
         let own = self.sets.as_ref().map(|sets| sets.place);
-        let mut keys = self.keys.iter().enumerate();
-        let is_it = |(at, key): &(usize, &Typed)| key.expr == expression.expr && Some(*at) != own;
-        let (place, _) = keys.find(is_it)?;
-        Some(Typed {
-            expr: Expr::Column(place),
-            spec: expression.spec,
-        })
+        let place_of = |expr: &Expr| {
+            let mut keys = self.keys.iter().enumerate();
+            let found = keys.find(|(at, key)| key.expr == *expr && Some(*at) != own);
+            found.map(|(place, _)| place)
+        };
+        if let Some(place) = place_of(&expression.expr) {
+            return Some(Typed {
+                expr: Expr::Column(place),
+                spec: expression.spec,
+            });
+        }
+        // A row of a table, of which all columns are keys.
+        let is_key = |part: &Expr| !matches!(part, Expr::Column(_)) || place_of(part).is_some();
+        if !is_row(&expression.expr) || expression.expr.any(&|part| !is_key(part)) {
+            return None;
+        }
+        let mut row = expression.clone();
+        row.expr.replace_columns(&|place| {
+            let column = Expr::Column(place);
+            place_of(&column).map_or(column, Expr::Column)
+        });
+        Some(row)
     }
 
     /// The key of an expression, compared as the statement writes it.

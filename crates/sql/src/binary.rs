@@ -17,7 +17,7 @@ use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::search::{Query, Vector};
-use crate::values::{networks, ranges, zoned_times};
+use crate::values::{networks, ranges, records, zoned_times};
 use sardonyx::schema::{Value, ValueRef};
 
 /// The byte before the text of a `jsonb` in the binary format.
@@ -77,6 +77,7 @@ pub fn encode_binary(
         (SqlType::Uuid, ValueRef::Uuid(bytes)) => out.extend(bytes),
         (SqlType::Timetz, ValueRef::Bytes(bytes)) => zoned_times::send(bytes, out),
         (SqlType::Inet | SqlType::Cidr, ValueRef::Bytes(bytes)) => networks::send(kind, bytes, out),
+        (SqlType::Record, ValueRef::Bytes(bytes)) => send_record(bytes, scratch, out)?,
         (kind, ValueRef::Bytes(bytes)) if kind.is_range() => {
             ranges::send(kind, bytes, scratch, out)?;
         }
@@ -132,6 +133,20 @@ pub(crate) fn encode_field(
     let length = (out.len() - start - 4) as i32;
     if let Some(place) = out.get_mut(start..start + 4) {
         place.copy_from_slice(&length.to_be_bytes());
+    }
+    Ok(())
+}
+
+/// Appends a record: the number of its fields, and of each its type, its length and its bytes.
+///
+/// # Errors
+/// `XX001` if the bytes are no record; those of a field.
+fn send_record(record: &[u8], scratch: &mut String, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    let fields = records::fields(record)?;
+    out.extend((fields.len() as i32).to_be_bytes());
+    for field in fields {
+        out.extend(field.kind.oid().to_be_bytes());
+        encode_field(field.kind, &field.value, scratch, out)?;
     }
     Ok(())
 }

@@ -28,6 +28,7 @@ mod symmetric;
 mod tables;
 mod tablespaces;
 mod type_command;
+mod whole_rows;
 mod words;
 mod wrapped;
 
@@ -87,6 +88,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, TokenizerError};
 use symmetric::with_symmetric;
 use tablespaces::without_tablespaces;
 use type_command::{is_type_command, parse_type_command};
+use whole_rows::with_whole_rows;
 
 /// The longest text, in bytes.
 pub const TEXT_BYTES_MAX: usize = 16 << 20;
@@ -333,7 +335,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     check_forms(&tokens).map_err(|(error, at)| at_location(text, error, at))?;
     let tokens = with_explained_queries(with_nested_queries(with_spellings(tokens)));
     let tokens = without_tablespaces(tokens)?;
-    let tokens = with_arguments(with_symmetric(tokens));
+    let tokens = with_arguments(with_symmetric(with_whole_rows(tokens)));
     let tokens = with_nested_sets(with_exclusions(with_cast_offsets(tokens)));
     let tokens = with_whole_parts(tokens);
     let tokens = with_conflict_targets(

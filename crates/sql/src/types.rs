@@ -153,6 +153,9 @@ pub enum SqlType {
     Unknown,
     /// `void`: of functions that return nothing
     Void,
+    /// `record`: a row as a value
+    Record,
+    RecordArray,
 }
 
 /// Digits behind the point of a `numeric` without a scale.
@@ -288,7 +291,12 @@ impl SqlType {
 
     /// True for a type of single values.
     pub(crate) fn is_storable(self) -> bool {
-        self.element().is_none() && !self.is_json() && !self.is_form()
+        self.element().is_none() && !self.is_json() && !self.is_form() && !self.is_record()
+    }
+
+    /// True if values are rows, or arrays of rows.
+    pub(crate) fn is_record(self) -> bool {
+        matches!(self, SqlType::Record | SqlType::RecordArray)
     }
 
     /// True if values are JSON.
@@ -310,14 +318,14 @@ impl SqlType {
             self,
             SqlType::OneCharArray | SqlType::NameArray | SqlType::OidArray
         );
-        !self.is_vector() && !is_own
+        !self.is_vector() && !is_own && !self.is_record()
     }
 
     /// True if values are texts in an expression, and are compared by keys instead of these texts.
     pub(crate) fn has_keys(self) -> bool {
         self.element().is_some()
             || self.is_form()
-            || matches!(self, SqlType::Interval | SqlType::Jsonb)
+            || matches!(self, SqlType::Interval | SqlType::Jsonb | SqlType::Record)
     }
 
     /// True if values are addresses of hosts and networks.
@@ -429,6 +437,7 @@ impl SqlType {
             | SqlType::Timestamptz => 'D',
             SqlType::Interval => 'T',
             SqlType::Enum(_) => 'E',
+            kind if kind.is_record() => 'P',
             kind if kind.is_network() => 'I',
             kind if kind.is_range() => 'R',
             kind if kind.element().is_some() => 'A',

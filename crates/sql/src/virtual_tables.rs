@@ -114,9 +114,8 @@ impl VirtualTable {
         ScopeTable {
             alias: alias.to_string(),
             columns: columns.collect(),
-            is_aside: false,
             schema: Some(self.schema.to_string()),
-            key: Vec::new(),
+            ..ScopeTable::default()
         }
     }
 }

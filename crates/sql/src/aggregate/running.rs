@@ -12,6 +12,7 @@ use crate::types::SqlType;
 use crate::values::arithmetic::{Arithmetic, calculate, float_of};
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
+use crate::values::order_keys::order_key_of;
 use crate::values::{arrays, collations, json};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
@@ -108,7 +109,12 @@ impl Accumulator {
         }
         if of.is_distinct {
             let mut key = Vec::new();
-            key_of(value, &mut key);
+            // The values of `count` are keys.
+            let own = match of.kind {
+                AggregateKind::Count => None,
+                _ => order_key_of(of.of, value)?,
+            };
+            key_of(own.as_ref().map_or(value, Value::as_ref), &mut key);
             let more = self.more();
             more.bytes += key.len();
             if more.bytes > STATE_BYTES_MAX {
@@ -183,17 +189,23 @@ impl Accumulator {
     }
 
     /// Combines the collected values.
-    fn together(&self, of: &Aggregate) -> Result<Value, SqlError> {
+    fn together(&self, of: &Aggregate, with: &Environment<'_>) -> Result<Value, SqlError> {
         let collected = self.more.iter().flat_map(|more| &more.collected);
         let mut parts: Vec<&Collected> = collected.collect();
         parts.sort_by(|a, b| in_order(&of.order, &a.keys, &b.keys));
         if of.is_distinct && of.order.is_empty() {
             // The order of PostgreSQL, which finds equal values by sorting.
-            parts.sort_by(|a, b| {
-                let is_null = |part: &Collected| part.value == Value::Null;
-                let order = compare(a.value.as_ref(), b.value.as_ref());
+            let mut keyed = Vec::with_capacity(parts.len());
+            for part in parts {
+                let own = order_key_of(of.of, part.value.as_ref())?;
+                keyed.push((own.unwrap_or_else(|| part.value.clone()), part));
+            }
+            keyed.sort_by(|(a, _), (b, _)| {
+                let is_null = |key: &Value| *key == Value::Null;
+                let order = compare(a.as_ref(), b.as_ref());
                 order.unwrap_or_else(|| is_null(a).cmp(&is_null(b)))
             });
+            parts = keyed.into_iter().map(|(_, part)| part).collect();
         }
         if let AggregateKind::OrderedSet { set, is_array } = of.kind {
             let members = parts.iter().map(|part| Member {
@@ -232,7 +244,7 @@ impl Accumulator {
             }
             AggregateKind::Array => return Ok(arrays::array_of(of.of, values)),
             AggregateKind::JsonArray | AggregateKind::JsonObject => {
-                return json_together(of, &parts);
+                return json_together(of, &parts, with);
             }
             _ => {}
         }
@@ -397,7 +409,7 @@ impl Accumulator {
     ///
     /// # Errors
     /// A number out of range.
-    pub fn finish(&self, of: &Aggregate) -> Result<Value, SqlError> {
+    pub fn finish(&self, of: &Aggregate, with: &Environment<'_>) -> Result<Value, SqlError> {
         match of.kind {
             AggregateKind::Count => Ok(Value::Int(self.count.into())),
             AggregateKind::Pair(pair) => {
@@ -410,7 +422,7 @@ impl Accumulator {
                     None => Ok(Value::Null),
                 }
             }
-            _ if of.collects() => self.together(of),
+            _ if of.collects() => self.together(of, with),
             AggregateKind::Average if of.of == SqlType::Interval => match &self.value {
                 Value::Text(sum) => {
                     let mean = Interval::known(sum).divided(self.count as f64);
@@ -442,13 +454,19 @@ fn has_moments(of: SqlType) -> bool {
 }
 
 /// Values as an array of JSON, or with their names as an object.
-fn json_together(of: &Aggregate, parts: &[&Collected]) -> Result<Value, SqlError> {
+fn json_together(
+    of: &Aggregate,
+    parts: &[&Collected],
+    with: &Environment<'_>,
+) -> Result<Value, SqlError> {
+    let zone = with.context.zone();
+    let has_parts = of.of.element().is_some() || of.of == SqlType::Record;
     let is_object = of.kind == AggregateKind::JsonObject;
     let mut text = String::from(if is_object { "{ " } else { "[" });
     for (at, part) in parts.iter().enumerate() {
         if at > 0 {
             text.push_str(", ");
-            if !is_object && of.of.element().is_some() && part.value != Value::Null {
+            if !is_object && has_parts && part.value != Value::Null {
                 text.push_str("\n ");
             }
         }
@@ -456,7 +474,7 @@ fn json_together(of: &Aggregate, parts: &[&Collected]) -> Result<Value, SqlError
             json::push_field(&part.separator, &mut text)?;
             text.push_str(" : ");
         }
-        json::push_value(of.of, part.value.as_ref(), &mut text)?;
+        json::push_value(of.of, part.value.as_ref(), zone.as_ref(), &mut text)?;
     }
     text.push_str(if is_object { " }" } else { "]" });
     match of.result {

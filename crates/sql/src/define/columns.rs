@@ -96,6 +96,7 @@ pub(super) fn declared(column: &ColumnDef, names: &TypeNames) -> Result<Declared
     let name = name_of(name);
     check_column_name(&name)?;
     let (spec, draws) = type_of(data_type, names)?;
+    check_column_type(&name, spec.kind)?;
     let domain = names.domain(data_type);
     let mut declared = Declared {
         notes: ColumnNotes {
@@ -220,12 +221,23 @@ fn type_of(data_type: &DataType, names: &TypeNames) -> Result<(TypeSpec, bool), 
             return Ok((TypeSpec::plain(kind), true));
         }
     }
-    let spec = TypeSpec::of_data_type(data_type, names)?;
-    match spec.kind.is_of_columns() {
-        true => Ok((spec, false)),
+    Ok((TypeSpec::of_data_type(data_type, names)?, false))
+}
+
+/// Refuses a type that columns of tables may not have.
+///
+/// # Errors
+/// `42P16` for a pseudo-type, `0A000` for a type of the catalogue.
+pub(super) fn check_column_type(column: &str, kind: SqlType) -> Result<(), SqlError> {
+    let name = kind.name();
+    match kind.is_of_columns() {
+        true => Ok(()),
+        false if kind.is_record() => Err(SqlError::new(
+            code::INVALID_TABLE_DEFINITION,
+            format!("column \"{column}\" has pseudo-type {name}"),
+        )),
         false => Err(SqlError::unsupported(format!(
-            "a column of type {} is not supported",
-            spec.kind.name()
+            "a column of type {name} is not supported"
         ))),
     }
 }

@@ -5,6 +5,7 @@
 //! represents all old values by the same bytes, as a longer `varchar` does, only the declaration changes.
 
 use super::checks;
+use super::columns::check_column_type;
 use super::constraint::{contains_nulls, notes_of_column};
 use super::default::default_of;
 use super::generated::check_not_read;
@@ -48,12 +49,7 @@ pub(super) fn retype_column(
     tx.drop_unused_columns(relation.number)?;
     let relation = &Relation::numbered(tx.view(), relation.number)?;
     check_not_read(relation, column.number, name)?;
-    if !to.kind.is_of_columns() {
-        return Err(SqlError::unsupported(format!(
-            "a column of type {} is not supported",
-            to.kind.name()
-        )));
-    }
+    check_column_type(name, to.kind)?;
     if column.is_generated {
         return Err(SqlError::unsupported(
             "ALTER COLUMN TYPE of a generated column is not supported",

@@ -3,7 +3,7 @@
 
 use crate::aggregate::{Aggregate, Grouping};
 use crate::expression::{
-    Comparison, Elements, Expr, List, ListOf, Question, Scope, SortKey, Subquery,
+    Comparison, Elements, Expr, List, ListOf, Question, Scope, SortKey, Subquery, is_row,
 };
 use crate::text::text_of;
 use crate::types::SqlType;
@@ -132,6 +132,10 @@ impl<'n> Names<'n> {
                 format!("({part} + '{months} mons {days} days {seconds} secs'::interval)")
             }
             Expr::Cast(part, _, to, _) => format!("({})::{}", self.written(part), to.kind.name()),
+            // The description of the fields is none of its arguments.
+            Expr::Call(_, parts) if is_row(expr) => {
+                format!("ROW({})", self.listed(parts.get(2..).unwrap_or_default()))
+            }
             Expr::Call(function, parts) => {
                 format!("{function:?}({})", self.listed(parts))
             }

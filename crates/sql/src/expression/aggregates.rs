@@ -8,10 +8,12 @@ use super::functions::{INET_TEXT, JSON_MOMENT, NOT_A_NAME, in_session, unknown};
 use super::order::sort_key;
 use super::ordered_sets::check_direct;
 use super::trees::parts_of_function;
+use super::whole_rows::{counted, with_whole_rows};
 use super::{Expr, Function, SortKey, Typed, ordered, sortable};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping, Named};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
+use crate::values::json::is_no_name;
 use crate::values::order_keys::check_comparable;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments};
 
@@ -151,7 +153,11 @@ impl Compiler<'_> {
                 spec: TypeSpec::plain(argument.spec.kind).with_collation(argument.spec.collation),
                 expr: padded(argument),
             },
-            AggregateKind::Count if is_distinct => Typed {
+            AggregateKind::Count if !is_distinct => Typed {
+                spec: argument.spec,
+                expr: counted(argument.expr),
+            },
+            AggregateKind::Count => Typed {
                 spec: argument.spec,
                 expr: ordered(argument),
             },
@@ -180,7 +186,7 @@ impl Compiler<'_> {
         function: &ast::Function,
         list: &FunctionArgumentList,
     ) -> Result<Arguments, SqlError> {
-        Ok(match (kind, list.args.as_slice()) {
+        Ok(match (kind, &*with_whole_rows(&list.args)) {
             (_, [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]) => (None, None),
             (_, [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))]) => {
                 let argument = self.decided(argument)?;
@@ -242,8 +248,7 @@ impl Compiler<'_> {
                 let text = TypeSpec::plain(SqlType::Text);
                 let is_time = matches!(name.kind(), SqlType::Timestamp | SqlType::Timestamptz);
                 let kind = name.kind();
-                let is_name = kind.element().is_none()
-                    && !matches!(kind, SqlType::Json | SqlType::Jsonb | SqlType::Hstore);
+                let is_name = !is_no_name(kind);
                 let mut name = match kind {
                     // Without the mask of a host, which a cast adds.
                     SqlType::Inet => Expr::Call(Function(&INET_TEXT), vec![name.expr]),

@@ -6,7 +6,7 @@
 
 use super::subquery::InnerQuery;
 use super::subquery::Question;
-use super::{Expr, Parameters, Scope};
+use super::{Expr, Parameters, Scope, whole_row};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::rights::Rights;
@@ -95,6 +95,18 @@ impl Around {
             return Ok(Some(self.ask_column(level, expr, spec)));
         }
         Ok(None)
+    }
+
+    /// The row of the table of a name in the innermost query around this one that has it.
+    pub fn outer_row(&mut self, schema: Option<&str>, name: &str) -> Option<(Expr, TypeSpec)> {
+        for level in (0..self.outer.len()).rev() {
+            let mut tables = self.outer[level].tables.iter();
+            if let Some(table) = tables.find(|table| table.is_named(schema, name)) {
+                let row = whole_row(table);
+                return Some(self.ask_column(level, row.expr, row.spec));
+            }
+        }
+        None
     }
 
     fn ask_column(&mut self, level: usize, expr: Expr, spec: TypeSpec) -> (Expr, TypeSpec) {

@@ -142,10 +142,8 @@ impl Compiler<'_> {
         let scope = Scope {
             tables: vec![ScopeTable {
                 alias: String::new(),
-                schema: None,
                 columns: columns.into(),
-                is_aside: false,
-                key: Vec::new(),
+                ..ScopeTable::default()
             }],
         };
         let mut compiler = Compiler::new(&scope, self.parameters);

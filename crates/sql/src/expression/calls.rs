@@ -6,6 +6,7 @@ use super::coercion::number_of;
 use super::compile::Compiler;
 use super::functions::{GREATEST, LEAST, LOWER, UPPER, resolve};
 use super::named_arguments::has_names;
+use super::whole_rows::with_whole_rows;
 use super::{Case, Comparison, Expr, Function, Typed, word};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
@@ -17,6 +18,7 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{
     self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
 };
+use std::borrow::Cow;
 
 impl Compiler<'_> {
     pub(super) fn substring(
@@ -150,6 +152,9 @@ impl Compiler<'_> {
         if name == GROUPING {
             return Err(no_grouping());
         }
+        if name == "row" {
+            return self.row_call(function);
+        }
         if WindowFunction::named(&name).is_some() && function.within_group.is_empty() {
             return Err(SqlError::new(
                 code::WRONG_OBJECT_TYPE,
@@ -166,6 +171,10 @@ impl Compiler<'_> {
             ));
         }
         check_plain(function, &name)?;
+        let given = match &function.args {
+            FunctionArguments::List(list) => with_whole_rows(&list.args),
+            _ => Cow::default(),
+        };
         let trees = match &function.args {
             FunctionArguments::None => Vec::new(),
             FunctionArguments::Subquery(query) if name == "array" => {
@@ -174,18 +183,18 @@ impl Compiler<'_> {
             FunctionArguments::Subquery(_) => {
                 return Err(SqlError::unsupported("subqueries are not supported"));
             }
-            FunctionArguments::List(list) if let Some((before, array)) = variadic(&list.args) => {
+            FunctionArguments::List(_) if let Some((before, array)) = variadic(&given) => {
                 let called = self.spread(&name, before, array)?;
                 return self.placed_rows(called, &name);
             }
-            FunctionArguments::List(list) if has_names(&list.args) => {
-                let arguments = self.in_order(&name, &list.args)?;
+            FunctionArguments::List(_) if has_names(&given) => {
+                let arguments = self.in_order(&name, &given)?;
                 let called = self.call(&name, arguments)?;
                 return self.placed_rows(called, &name);
             }
-            FunctionArguments::List(list) => {
-                let mut trees = Vec::with_capacity(list.args.len());
-                for argument in &list.args {
+            FunctionArguments::List(_) => {
+                let mut trees = Vec::with_capacity(given.len());
+                for argument in given.iter() {
                     match argument {
                         FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) => trees.push(tree),
                         other => {

@@ -267,9 +267,8 @@ pub(crate) fn scope_of_columns(table: &str, columns: &[NamedColumn<'_>]) -> Scop
         tables: vec![ScopeTable {
             alias: table.to_string(),
             columns: own.collect(),
-            is_aside: false,
             schema: Some(schema.to_string()),
-            key: Vec::new(),
+            ..ScopeTable::default()
         }],
     };
     // The fields of nested structs have names with a point.
@@ -279,8 +278,7 @@ pub(crate) fn scope_of_columns(table: &str, columns: &[NamedColumn<'_>]) -> Scop
                 alias: outer.to_string(),
                 columns: vec![ScopeColumn::new(field, column.spec, column.number)],
                 is_aside: true,
-                schema: None,
-                key: Vec::new(),
+                ..ScopeTable::default()
             });
         }
     }

@@ -6,9 +6,11 @@ use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
     COLLATION_KEY, COLLATION_ORDER, HSTORE_KEY, JSON_KEY, KEY, LENGTH, OBJECT_NAME, OBJECT_NUMBER,
-    OUTSIDE_OF_DOMAIN, PADDED, PRESENT, TABLE_NUMBER, TRIMMED, VECTOR_KEY, WITH_ALL_DIGITS,
+    OUTSIDE_OF_DOMAIN, PRESENT, ROW_KEY, ROW_ORDER, TABLE_NUMBER, TRIMMED, VECTOR_KEY,
+    WITH_ALL_DIGITS,
 };
 use super::operators::no_operator;
+pub(super) use super::whole_rows::padded;
 use super::{Case, Expr, Function, Parameters, Typed};
 use crate::error::{SqlError, code};
 use crate::parse::parse_expression;
@@ -264,17 +266,6 @@ fn number_of_name(kind: SqlType, name: Expr) -> Expr {
     }
 }
 
-/// A `char(n)` with its blanks; other values unchanged.
-pub(super) fn padded(typed: Typed) -> Expr {
-    match (typed.kind(), typed.spec.length()) {
-        (SqlType::Char, Some(length)) => {
-            let length = Expr::Literal(Value::Int(length as i128));
-            Expr::Call(Function(&PADDED), vec![typed.expr, length])
-        }
-        _ => typed.expr,
-    }
-}
-
 /// A value whose order and equality are those of its type. Of an array, a `jsonb` and an `hstore` it is bytes, of an
 /// interval its length. Of a `character` it is the text without its blanks, of a text with a collation of ICU its key.
 pub(crate) fn ordered(typed: Typed) -> Expr {
@@ -295,10 +286,17 @@ pub(super) fn number_of(collation: NamedCollation) -> Expr {
     Expr::Literal(Value::Int(collation.number().into()))
 }
 
-/// A single comparison of two texts reads them as far as they are equal. Their keys would be computed whole.
+/// A single comparison of two texts reads them as far as they are equal. Their keys would be computed whole. That of two
+/// records refuses other types of fields, which keys do not tell.
 pub(super) fn by_order((left, right): (Expr, Expr)) -> (Expr, Expr) {
     let is_key = |function: &Function| *function == Function(&COLLATION_KEY);
+    let is_row = |function: &Function| *function == Function(&ROW_KEY);
     match (left, right) {
+        (Expr::Call(one, mut left), Expr::Call(other, right)) if is_row(&one) && is_row(&other) => {
+            left.extend(right);
+            let order = Expr::Call(Function(&ROW_ORDER), left);
+            (order, Expr::Literal(Value::Int(0)))
+        }
         (Expr::Call(one, mut left), Expr::Call(other, right)) if is_key(&one) && is_key(&other) => {
             // Both are a text and the number of the collation.
             left.truncate(1);
@@ -320,6 +318,7 @@ fn by_value(typed: Typed) -> Expr {
         SqlType::Tsvector => return Expr::Call(Function(&VECTOR_KEY), vec![typed.expr]),
         SqlType::Hstore => return Expr::Call(Function(&HSTORE_KEY), vec![typed.expr]),
         SqlType::Jsonb => return Expr::Call(Function(&JSON_KEY), vec![typed.expr]),
+        SqlType::Record => return Expr::Call(Function(&ROW_KEY), vec![typed.expr]),
         _ => {}
     }
     match (typed.kind(), typed.spec.length(), typed.expr) {

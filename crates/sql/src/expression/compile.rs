@@ -4,7 +4,8 @@
 use super::around::{Queries, is_missing};
 use super::array_operators::quantified;
 use super::cast::Coercion;
-use super::{Expr, Parameters, Scope, Typed, literal_value, word};
+use super::whole_rows::of_whole_row;
+use super::{Expr, Parameters, Scope, Typed, is_row, literal_value, word};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
 use crate::expression::row_calls::RowCalls;
@@ -266,7 +267,7 @@ impl<'a> Compiler<'a> {
                         code::GROUPING,
                         format!(
                             "column \"{}\" must appear in the GROUP BY clause or be used in an aggregate function",
-                            self.qualified(tree)
+                            self.qualified(tree, &plain)
                         ),
                     )),
                 })
@@ -283,7 +284,8 @@ impl<'a> Compiler<'a> {
     fn compile_tree(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
         match tree {
             Tree::Nested(inner) => self.compile(inner),
-            Tree::Identifier(name) => self.column(None, &name_of(name)),
+            Tree::Identifier(name) => self.column_or_row(name),
+            Tree::Tuple(parts) => self.row(&parts.iter().collect::<Vec<_>>()),
             Tree::CompoundIdentifier(names) => self.compound(names),
             Tree::Value(value) => self.value(&value.value),
             Tree::BinaryOp { left, op, right } if let Some((array, is_all)) = quantified(right) => {
@@ -482,14 +484,15 @@ impl<'a> Compiler<'a> {
     }
 
     /// The name of a column with that of its table.
-    fn qualified(&self, tree: &Tree) -> String {
+    fn qualified(&self, tree: &Tree, found: &Typed) -> String {
         match tree {
+            Tree::Identifier(name) if is_row(&found.expr) => format!("{}.*", name_of(name)),
             Tree::Identifier(name) => self.scope.qualified(None, &name_of(name)),
             _ => tree.to_string(),
         }
     }
 
-    fn column(&mut self, table: Option<&str>, name: &str) -> Result<Typed, SqlError> {
+    pub(super) fn column(&mut self, table: Option<&str>, name: &str) -> Result<Typed, SqlError> {
         if self.grouping.is_some() {
             return Err(SqlError::new(
                 code::GROUPING,
@@ -511,32 +514,17 @@ impl<'a> Compiler<'a> {
                 }
                 match parameter {
                     Some((number, kind)) => Ok(Typed::new(Expr::Parameter(number), kind)),
-                    None => self.word(table, name, error),
+                    None => Err(error),
                 }
             }
             Err(error) => Err(error),
         }
     }
 
-    /// A word that means a function without parentheses.
-    fn word(
-        &mut self,
-        table: Option<&str>,
-        name: &str,
-        error: SqlError,
-    ) -> Result<Typed, SqlError> {
-        match (table, name) {
-            (
-                None,
-                "current_date" | "current_timestamp" | "current_user" | "session_user" | "user"
-                | "localtimestamp" | "localtime" | "current_time" | "current_role"
-                | "current_catalog" | "current_schema",
-            ) => self.call(name, Vec::new()),
-            _ => Err(error),
-        }
-    }
-
     fn compound(&mut self, names: &[ast::Ident]) -> Result<Typed, SqlError> {
+        if let Some(table) = of_whole_row(names) {
+            return self.row_of_table(table);
+        }
         match names {
             [table, column] => self.column(Some(&name_of(table)), &name_of(column)),
             // The schema precedes the table.

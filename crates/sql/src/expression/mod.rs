@@ -42,6 +42,7 @@ pub(crate) mod patterns;
 mod precedence;
 mod predicates;
 mod range_operators;
+mod records;
 mod regex_syntax;
 pub(crate) mod row_calls;
 mod scope;
@@ -53,6 +54,7 @@ mod subquery;
 mod time_operators;
 mod trees;
 mod variadic;
+mod whole_rows;
 pub(crate) mod window;
 mod windows;
 
@@ -83,6 +85,7 @@ pub(crate) use shown::{shown_check, with_names};
 pub(crate) use subquery::{Compared, InnerQuery, Question, Subquery};
 pub(crate) use time_operators::interval_of;
 pub(crate) use trees::{parts_of_tree, row_of};
+pub(crate) use whole_rows::{fields_in, is_row, not_known, row_of_fields, whole_row};
 
 pub(crate) use crate::values::Comparison;
 use crate::values::{arithmetic, arrays, cast};

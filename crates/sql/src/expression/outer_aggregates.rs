@@ -5,13 +5,22 @@
 
 use super::compile::Compiler;
 use super::trees::{parts_of_function, parts_of_tree};
-use super::{Expr, Typed};
+use super::whole_rows::{of_whole_row, whole_rows};
+use super::{Expr, Scope, Typed};
 use crate::aggregate::{Aggregate, Named};
 use crate::error::{SqlError, code};
 use crate::expression::OuterColumn;
 use crate::names::name_of;
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree};
+
+/// The query that has a name.
+#[derive(PartialEq, Eq)]
+enum Found {
+    Here,
+    Around,
+    Nowhere,
+}
 
 impl Compiler<'_> {
     /// The level of the outer query to which an aggregate belongs; `None` if it belongs here.
@@ -21,24 +30,49 @@ impl Compiler<'_> {
             return None;
         }
         let mut level = None;
+        let mut note = |is_it: &dyn Fn(&Scope) -> bool| match is_it(self.scope) {
+            true => Found::Here,
+            false => match outer.iter().rposition(|scope| is_it(scope)) {
+                Some(found) => {
+                    level = level.max(Some(found));
+                    Found::Around
+                }
+                None => Found::Nowhere,
+            },
+        };
+        // A whole row, of a name that no column has.
+        let row = |name: &str| {
+            let name = name.to_string();
+            move |scope: &Scope| {
+                let mut tables = scope.tables.iter();
+                tables.any(|table| table.is_named(None, &name))
+            }
+        };
+        for table in whole_rows(function) {
+            if note(&row(&table)) == Found::Here {
+                return None;
+            }
+        }
         let mut rest = parts_of_function(function);
         while let Some(tree) = rest.pop() {
             rest.extend(parts_of_tree(tree));
             let (table, name) = match tree {
                 Tree::Identifier(name) => (None, name_of(name)),
-                Tree::CompoundIdentifier(names) => match names.as_slice() {
-                    [.., table, name] => (Some(name_of(table)), name_of(name)),
+                Tree::CompoundIdentifier(names) => match (of_whole_row(names), names.as_slice()) {
+                    (Some([.., table]), _) => (None, name_of(table)),
+                    (None, [.., table, name]) => (Some(name_of(table)), name_of(name)),
                     _ => continue,
                 },
                 _ => continue,
             };
-            if self.scope.find(table.as_deref(), &name).is_ok() {
+            let column = |scope: &Scope| scope.find(table.as_deref(), &name).is_ok();
+            let is_here = match (note(&column), &table) {
+                (Found::Nowhere, None) => note(&row(&name)) == Found::Here,
+                (found, _) => found == Found::Here,
+            };
+            if is_here {
                 return None;
             }
-            let found = outer
-                .iter()
-                .rposition(|scope| scope.find(table.as_deref(), &name).is_ok());
-            level = level.max(found);
         }
         level
     }

@@ -7,6 +7,7 @@ use super::compile::Compiler;
 use super::functions::LOWER;
 use super::operators::no_operator;
 use super::trees::row_of;
+use super::whole_rows::record_is_null;
 use super::{Comparison, Expr, Function, Like, List, Typed};
 use crate::error::SqlError;
 use crate::parse::{query_of, symmetric_bound};
@@ -32,6 +33,9 @@ impl Compiler<'_> {
             return Ok(boolean(Expr::And(tests), false));
         }
         let inner = self.decided(inner)?;
+        if inner.kind() == SqlType::Record {
+            return Ok(record_is_null(inner.expr, negated));
+        }
         Ok(boolean(Expr::IsNull(Box::new(inner.expr)), negated))
     }
 

@@ -42,7 +42,7 @@ impl ScopeColumn {
 }
 
 /// A table that an expression may name, with its columns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ScopeTable {
     pub alias: String,
     /// The schema of a table without an alias.
@@ -52,6 +52,25 @@ pub(crate) struct ScopeTable {
     pub is_aside: bool,
     /// The places of its primary key, if it has one.
     pub key: Vec<usize>,
+    /// The names of its columns in a row as a value, if an alias has renamed the columns of a table or view.
+    pub fields: Vec<String>,
+    /// A place that is never null in its rows, if it is an item of an outer join.
+    pub presence: Option<usize>,
+    /// True if an outer join may have found no row of it: all its places are null then.
+    pub may_be_missing: bool,
+    /// True for a function of one column that is no record: its row is the value of the column.
+    pub is_scalar: bool,
+}
+
+impl ScopeTable {
+    /// True if a name means it, in a schema if one is given.
+    pub fn is_named(&self, schema: Option<&str>, name: &str) -> bool {
+        let is_in = |schema: &str| match self.schema.as_deref() {
+            Some(of) => of == schema || schema == TEMPORARY && is_temporary(of),
+            None => false,
+        };
+        !name.is_empty() && self.alias == name && schema.is_none_or(is_in)
+    }
 }
 
 /// The tables that an expression may name.
@@ -110,10 +129,7 @@ impl Scope {
             return Ok(None);
         }
         // No query reads tables of other sessions' temporary schemas.
-        let found = tables.find(|of| match of.schema.as_deref() {
-            Some(of) => of == schema || schema == TEMPORARY && is_temporary(of),
-            None => false,
-        });
+        let found = tables.find(|of| of.is_named(Some(schema), name));
         found.map(Some).ok_or_else(|| {
             SqlError::new(
                 code::UNKNOWN_TABLE,

@@ -12,6 +12,7 @@ use super::trees::row_of;
 use super::{Case, Comparison, Expr, Function, List, Typed};
 use crate::error::{SqlError, code};
 use crate::expression::{Compared, OuterColumn, Question, Subquery};
+use crate::names::name_of;
 use crate::parse::selected_from;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
@@ -219,8 +220,20 @@ impl Compiler<'_> {
             let name = Tree::CompoundIdentifier(vec![table.clone(), column.clone()]);
             return self.element(&name, rest);
         }
+        if let [AccessExpr::Dot(Tree::Identifier(field)), rest @ ..] = chain
+            && let Some(name) = self.column_of_row(root, field)
+        {
+            return match rest {
+                [] => self.compile(&name),
+                rest => self.element(&name, rest),
+            };
+        }
         if let [AccessExpr::Dot(Tree::Identifier(field))] = chain {
-            let field = expanded(self.whole(root)?, &field.value)?;
+            let whole = self.whole(root)?;
+            if whole.kind() == SqlType::Record {
+                return self.field_of(&whole, &name_of(field));
+            }
+            let field = expanded(whole, &field.value)?;
             return self.placed_rows(field, "_pg_expandarray");
         }
         let array = self.compile(root)?;

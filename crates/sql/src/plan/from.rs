@@ -5,6 +5,7 @@ use super::draft::{Draft, FromJoin, FromNode, FromTable, Planned};
 use super::json_rows::{json_rows, takes_json_apart};
 use super::named::named_table;
 use super::planning::Planning;
+use super::presence::with_presence;
 use super::query::draft_query;
 use super::scopes::{append, placed, scope_of_columns, together};
 use super::series::{function, keywords, no_ancestors, unnest};
@@ -31,7 +32,8 @@ pub(crate) fn plan_from(
         return Ok((None, Scope::default()));
     };
     let none = Scope::default();
-    let (node, own) = with_joins(planning, &[&none], first, 0)?;
+    let marks = has_outer(first);
+    let (node, own) = with_joins(planning, &[&none], first, (0, marks))?;
     let mut scope = none;
     append(&mut scope, own)?;
     let (node, scope) = plan_behind(planning, (node, scope), others)?;
@@ -49,7 +51,8 @@ pub(crate) fn plan_behind(
 ) -> Result<Planned, SqlError> {
     for item in others {
         let start = node.places().end;
-        let (right, own) = with_joins(planning, &[&scope], item, start)?;
+        let place = (start, has_outer(item));
+        let (right, own) = with_joins(planning, &[&scope], item, place)?;
         append(&mut scope, own)?;
         node = FromNode::Join(Box::new(FromJoin {
             left: node,
@@ -70,21 +73,46 @@ pub(crate) fn plan_factor(
     item: &TableFactor,
     start: usize,
 ) -> Result<Planned, SqlError> {
-    factor(planning, &[], item, start)
+    factor(planning, &[], item, (start, false))
 }
 
-/// A table with its joins. `around` are the scopes that a lateral query sees in addition.
+/// True if an item has an outer join.
+fn has_outer(item: &TableWithJoins) -> bool {
+    let nested = |factor: &TableFactor| match factor {
+        TableFactor::NestedJoin {
+            table_with_joins, ..
+        } => has_outer(table_with_joins),
+        _ => false,
+    };
+    let is_outer = |operator: &JoinOperator| {
+        matches!(
+            operator,
+            JoinOperator::Left(_)
+                | JoinOperator::LeftOuter(_)
+                | JoinOperator::Right(_)
+                | JoinOperator::RightOuter(_)
+                | JoinOperator::FullOuter(_)
+        )
+    };
+    let mut joins = item.joins.iter();
+    nested(&item.relation)
+        || joins.any(|join| is_outer(&join.join_operator) || nested(&join.relation))
+}
+
+/// A table with its joins. `around` are the scopes that a lateral query sees in addition. With `marks`, items get a place
+/// that tells rows from those that an outer join did not find.
 fn with_joins(
     planning: &mut Planning<'_>,
     around: &[&Scope],
     item: &TableWithJoins,
-    start: usize,
+    (start, marks): (usize, bool),
 ) -> Result<(FromNode, Scope), SqlError> {
-    let (mut node, mut scope) = factor(planning, around, &item.relation, start)?;
+    let (mut node, mut scope) = factor(planning, around, &item.relation, (start, marks))?;
     for join in &item.joins {
         let start = node.places().end;
         let visible = [around, &[&scope]].concat();
-        let (right, right_scope) = factor(planning, &visible, &join.relation, start)?;
+        let place = (start, marks);
+        let (right, right_scope) = factor(planning, &visible, &join.relation, place)?;
         (node, scope) = joined(
             planning,
             (node, scope),
@@ -158,14 +186,22 @@ fn joined(
         on.push(equal);
         merged.push(column);
     }
+    let missing = |scope: &mut Scope| {
+        let tables = scope.tables.iter_mut();
+        tables.for_each(|table| table.may_be_missing = true);
+    };
+    if matches!(kind, JoinKind::Left | JoinKind::Full) {
+        missing(&mut right_scope);
+    }
+    if matches!(kind, JoinKind::Right | JoinKind::Full) {
+        missing(&mut scope);
+    }
     append(&mut scope, right_scope)?;
     if !merged.is_empty() {
         let table = ScopeTable {
             alias: String::new(),
             columns: merged,
-            is_aside: false,
-            schema: None,
-            key: Vec::new(),
+            ..ScopeTable::default()
         };
         scope.tables.insert(0, table);
     }
@@ -250,9 +286,22 @@ fn factor(
     planning: &mut Planning<'_>,
     around: &[&Scope],
     factor: &TableFactor,
-    start: usize,
+    (start, marks): (usize, bool),
 ) -> Result<Planned, SqlError> {
     crate::kept::table(factor)?;
+    let planned = one(planning, around, factor, (start, marks))?;
+    Ok(match marks {
+        true => with_presence(planned),
+        false => planned,
+    })
+}
+
+fn one(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    factor: &TableFactor,
+    (start, marks): (usize, bool),
+) -> Result<Planned, SqlError> {
     match factor {
         TableFactor::Table {
             name,
@@ -332,7 +381,7 @@ fn factor(
             alias: None,
         } => {
             planning.enter()?;
-            let nested = with_joins(planning, around, table_with_joins, start);
+            let nested = with_joins(planning, around, table_with_joins, (start, marks));
             planning.leave();
             nested
         }

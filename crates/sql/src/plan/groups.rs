@@ -177,6 +177,7 @@ impl<'g, 'm> Groups<'g, 'm> {
     /// Errors of `each`; a value out of range; `53200` if the concatenated values take too much memory.
     pub fn give(
         mut self,
+        with: &Environment<'_>,
         each: &mut dyn FnMut(&[Value]) -> Result<bool, SqlError>,
     ) -> Result<bool, SqlError> {
         let (width, aggregates) = (self.grouping.keys.len(), &self.grouping.aggregates);
@@ -194,7 +195,7 @@ impl<'g, 'm> Groups<'g, 'm> {
                 // The accumulated values are written out.
                 let bytes = accumulator.bytes().saturating_mul(WRITTEN);
                 self.memory.reserve(bytes)?;
-                values.push(accumulator.finish(of)?);
+                values.push(accumulator.finish(of, with)?);
             }
             if !each(&values)? {
                 return Ok(false);

@@ -145,16 +145,16 @@ impl Lookup {
     /// The access to its rows by equal values of the row before, if an index supports it.
     pub fn side(self, keys: &[(Expr, Expr)], places: &Range<usize>) -> Option<Side> {
         let mut parts = self.local;
-        parts
-            .iter_mut()
-            .for_each(|part| part.shift_columns(places.start));
+        let presence = presence_of(&self.relation, places);
+        let local = |part: &mut Expr| make_local(part, places.start, presence);
+        parts.iter_mut().for_each(local);
         for (left, right) in keys {
             let (mut left, mut right) = (left.clone(), right.clone());
             if !left.is_plain() || !right.is_plain() {
                 return None;
             }
             left.replace_columns(&Expr::Before);
-            right.shift_columns(places.start);
+            local(&mut right);
             parts.push(Expr::Compare(Comparison::Equal, Box::new((right, left))));
         }
         let choice = choose(&self.relation, all_of(parts), None, false);
@@ -166,6 +166,7 @@ impl Lookup {
             filter: choice.filter,
             columns: (0..places.len()).collect(),
             places: places.clone(),
+            presence,
         })
     }
 }
@@ -326,14 +327,32 @@ fn equal_sides(
 }
 
 fn side_of(table: FromTable, places: Range<usize>, mut local: Vec<Expr>) -> Side {
-    local
-        .iter_mut()
-        .for_each(|part| part.shift_columns(places.start));
+    let presence = match &table {
+        FromTable::Relation(relation) => presence_of(relation, &places),
+        _ => None,
+    };
+    let parts = local.iter_mut();
+    parts.for_each(|part| make_local(part, places.start, presence));
     let chosen = table.input(all_of(local), None, false);
     Side {
         input: chosen.input,
         filter: chosen.filter,
         columns: (0..places.len()).collect(),
         places,
+        presence,
     }
+}
+
+/// The number behind the columns of a table at places that have one more.
+fn presence_of(relation: &Relation, places: &Range<usize>) -> Option<usize> {
+    let width = relation.schema.columns.len();
+    (places.len() > width).then_some(width)
+}
+
+/// Makes an expression over the whole row one over the rows of an item, all of which are present.
+fn make_local(part: &mut Expr, start: usize, presence: Option<usize>) {
+    part.replace_columns(&|place| match place - start {
+        own if Some(own) == presence => Expr::Literal(Value::Bool(true)),
+        own => Expr::Column(own),
+    });
 }

@@ -107,7 +107,10 @@ impl Side {
                 }
                 let own = &mut row[self.places.clone()];
                 for column in &self.columns {
-                    put(local.value(*column)?, &mut own[*column]);
+                    match Some(*column) == self.presence {
+                        true => own[*column] = Value::Bool(true),
+                        false => put(local.value(*column)?, &mut own[*column]),
+                    }
                 }
                 more = each(row)?;
                 Ok(more)

@@ -124,7 +124,7 @@ impl KeyedValues {
     fn of_no_rows(&self, with: &Environment<'_>) -> Result<Value, SqlError> {
         let mut values = Vec::with_capacity(self.aggregates.len());
         for of in &self.aggregates {
-            values.push(Accumulator::new(of).finish(of)?);
+            values.push(Accumulator::new(of).finish(of, with)?);
         }
         Ok(self.value.evaluate(&Values(&values), with)?.into_value())
     }

@@ -36,6 +36,7 @@ mod named;
 pub(crate) mod output;
 pub(crate) mod parts;
 pub(crate) mod planning;
+mod presence;
 pub(crate) mod query;
 pub(crate) mod recursion;
 pub(crate) mod rewriting;

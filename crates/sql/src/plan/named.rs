@@ -85,9 +85,8 @@ fn named_view(
     let of = ScopeTable {
         alias: alias_name.to_string(),
         columns: columns.collect(),
-        is_aside: false,
         schema: Some(schema_of(view.0).to_string()),
-        key: Vec::new(),
+        ..ScopeTable::default()
     };
     let node = FromNode::Leaf(FromTable::Derived(Box::new(draft)), places);
     Ok((node, placed(of, alias, start)?))

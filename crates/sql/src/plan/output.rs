@@ -4,7 +4,9 @@ use super::figured::name_of_tree;
 use crate::column::ResultColumn;
 use crate::error::{SqlError, code};
 use crate::expression::functions::object_name;
-use crate::expression::{Compiler, Environment, Expr, Scope, ScopeColumn, Typed};
+use crate::expression::{
+    Compiler, Environment, Expr, Scope, ScopeColumn, Typed, fields_in, not_known, row_of_fields,
+};
 use crate::names::{name_of, parts_of};
 use crate::rows::InputRow;
 use crate::types::{SqlType, TypeSpec};
@@ -42,6 +44,9 @@ pub(crate) fn compile_items(
     let mut compiled = Vec::with_capacity(items.len());
     for item in items {
         match item {
+            SelectItem::UnnamedExpr(tree) if let Some(row) = row_of_fields(tree) => {
+                compiled.extend(fields_of_row(compiler, row)?);
+            }
             SelectItem::UnnamedExpr(tree) => {
                 let name = name_of_tree(tree);
                 compiled.push(compile_item(compiler, scope, tree, name)?);
@@ -122,6 +127,25 @@ fn compile_item(
         name,
         origin,
     })
+}
+
+/// The fields of a row as a value: `(table).*`.
+fn fields_of_row(compiler: &mut Compiler<'_>, tree: &Tree) -> Result<Vec<Item>, SqlError> {
+    let row = compiler.compile(tree)?;
+    let kind = row.kind();
+    let fields = fields_in(&row.expr).ok_or_else(|| match kind {
+        SqlType::Record => not_known(),
+        kind => SqlError::new(
+            code::WRONG_OBJECT_TYPE,
+            format!("type {} is not composite", kind.name()),
+        ),
+    })?;
+    let items = fields.into_iter().map(|(name, typed)| Item {
+        typed,
+        name,
+        origin: None,
+    });
+    Ok(items.collect())
 }
 
 fn compile_column(compiler: &mut Compiler<'_>, column: &ScopeColumn) -> Result<Item, SqlError> {

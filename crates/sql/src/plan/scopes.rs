@@ -56,6 +56,14 @@ pub(crate) fn placed(
             ),
         ));
     }
+    if of.schema.is_some() && !renamed.is_empty() {
+        // Rows of tables and views have the names of these.
+        of.fields = of
+            .columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect();
+    }
     if alias.is_some() {
         of.schema = None;
     }
@@ -75,9 +83,7 @@ pub(crate) fn scope_of_columns(alias: &str, columns: Vec<(String, TypeSpec)>) ->
     ScopeTable {
         alias: alias.to_string(),
         columns: columns.collect(),
-        is_aside: false,
-        schema: None,
-        key: Vec::new(),
+        ..ScopeTable::default()
     }
 }
 
@@ -98,8 +104,8 @@ pub(crate) fn scope_of(relation: &Relation, alias: &str) -> ScopeTable {
     ScopeTable {
         alias: alias.to_string(),
         columns: columns.collect(),
-        is_aside: false,
         schema: Some(relation.schema_name().to_string()),
         key: relation.primary_columns(),
+        ..ScopeTable::default()
     }
 }

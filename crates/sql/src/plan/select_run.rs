@@ -234,7 +234,7 @@ impl SelectPlan {
                         Ok(true)
                     })?;
                     for groups in groups {
-                        let wants_more = groups.give(&mut |row| {
+                        let wants_more = groups.give(with, &mut |row| {
                             let row = &Values(row);
                             match &self.having {
                                 Some(having) if !having.holds(row, with)? => Ok(true),

@@ -41,7 +41,11 @@ pub(crate) fn function(
         of: vec![of],
         is_numbered,
     };
-    series_node(series, vec![(named, spec)], alias, start)
+    let (node, mut scope) = series_node(series, vec![(named, spec)], alias, start)?;
+    for of in &mut scope.tables {
+        of.is_scalar = of.columns.len() == 1;
+    }
+    Ok((node, scope))
 }
 
 /// Compiles `unnest` of arrays, side by side.

@@ -97,6 +97,8 @@ pub(crate) struct Side {
     pub places: Range<usize>,
     /// The numbers of the columns that are read.
     pub columns: Vec<usize>,
+    /// The number behind the columns whose place is true for each row, which outer joins ask for.
+    pub presence: Option<usize>,
 }
 
 #[derive(Debug)]

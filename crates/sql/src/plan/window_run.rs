@@ -342,7 +342,7 @@ impl Partition<'_> {
             let frame = frames.at(place, peers)?;
             if frames.excludes() {
                 let parts = frames.parts(&frame, place, peers).into_iter();
-                let value = running.of_rows(parts.flatten())?.finish(aggregate)?;
+                let value = running.of_rows(parts.flatten())?.finish(aggregate, with)?;
                 give(*number, value)?;
                 continue;
             }
@@ -392,11 +392,11 @@ impl Running<'_, '_> {
     /// The value for a frame whose start and end are not before those of the last one.
     fn value(&mut self, frame: Range<usize>) -> Result<Value, SqlError> {
         if frame.is_empty() {
-            return Accumulator::new(self.of).finish(self.of);
+            return Accumulator::new(self.of).finish(self.of, self.with);
         }
         let has_moved = frame.start > self.frame.start && frame.start > 0;
         if has_moved && !self.of.is_mergeable() {
-            return self.of_rows(frame)?.finish(self.of);
+            return self.of_rows(frame)?.finish(self.of, self.with);
         }
         if frame.start >= self.frame.end {
             // The new frame has no rows of the old one.
@@ -419,11 +419,11 @@ impl Running<'_, '_> {
         }
         self.frame.start = frame.start;
         match self.front.last() {
-            None => self.back.finish(self.of),
+            None => self.back.finish(self.of, self.with),
             Some(front) => {
                 let mut whole = front.clone();
                 whole.merge(self.of, &self.back)?;
-                whole.finish(self.of)
+                whole.finish(self.of, self.with)
             }
         }
     }

@@ -132,6 +132,7 @@ pub(crate) fn numbers(kind: SqlType) -> Numbers {
     let element = kind.element().filter(|_| own.is_none());
     let [input, output, receive, send] = match kind {
         SqlType::Enum(_) => ENUMS,
+        SqlType::Record => RECORDS,
         kind if kind.is_range() => RANGES,
         _ => own.map_or(ARRAYS, |(.., numbers)| *numbers),
     };

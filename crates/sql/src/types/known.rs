@@ -3,7 +3,7 @@
 use super::SqlType;
 
 /// Types, their numbers, their names in SQL, and the bytes of a value: -1 for any length.
-pub(super) const ALL: [(SqlType, u32, &str, i16); 81] = [
+pub(super) const ALL: [(SqlType, u32, &str, i16); 83] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -33,6 +33,8 @@ pub(super) const ALL: [(SqlType, u32, &str, i16); 81] = [
     (SqlType::Regrole, 4096, "regrole", 4),
     (SqlType::Regtype, 2206, "regtype", 4),
     (SqlType::Void, 2278, "void", 4),
+    (SqlType::Record, 2249, "record", -1),
+    (SqlType::RecordArray, 2287, "record[]", -1),
     (SqlType::Uuid, 2950, "uuid", 16),
     (SqlType::Inet, 869, "inet", -1),
     (SqlType::Cidr, 650, "cidr", -1),
@@ -139,4 +141,5 @@ pub(super) const ARRAYS: &[(SqlType, &str, SqlType)] = &[
     (SqlType::Hstore, "_hstore", SqlType::HstoreArray),
     (SqlType::Tsvector, "_tsvector", SqlType::TsvectorArray),
     (SqlType::Tsquery, "_tsquery", SqlType::TsqueryArray),
+    (SqlType::Record, "_record", SqlType::RecordArray),
 ];

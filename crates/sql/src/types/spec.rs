@@ -116,7 +116,9 @@ impl TypeSpec {
                     .precision_and_scale()
                     .map_or(FREE_SCALE, |(_, scale)| scale),
             },
-            SqlType::Bytea | SqlType::Inet | SqlType::Cidr | SqlType::Timetz => Type::Bytes,
+            SqlType::Bytea | SqlType::Inet | SqlType::Cidr | SqlType::Timetz | SqlType::Record => {
+                Type::Bytes
+            }
             kind if kind.is_range() => Type::Bytes,
             SqlType::Date => Type::Date,
             SqlType::Time => Type::Time,

@@ -2,7 +2,7 @@
 //! of tables store these texts.
 //!
 //! Invariant: the text of an array is the one that PostgreSQL writes for it, with its elements in the text of their
-//! type. So equal arrays have equal texts.
+//! type. So equal arrays have equal texts. Arrays of records are the exception: their texts have the records' bytes.
 //!
 //! Source: PostgreSQL's documentation, 8.15 and 9.19.
 
@@ -22,6 +22,7 @@ use super::Comparison;
 use super::hstore::Hstore;
 use super::intervals::Interval;
 use super::json_tree::Json;
+use super::records;
 use super::search::Vector;
 use super::zones::SessionZone;
 use crate::error::SqlError;
@@ -118,6 +119,25 @@ fn push_element(element: Option<&str>, text: &mut String) {
     }
 }
 
+/// The text of a value as an element of an array; `None` for a null.
+pub(crate) fn element_text(kind: SqlType, value: ValueRef<'_>) -> Option<String> {
+    match (kind, value) {
+        (SqlType::Record, ValueRef::Bytes(record)) => Some(records::element_text(record)),
+        _ => text_of(kind, value),
+    }
+}
+
+/// The value of an element.
+///
+/// # Errors
+/// `22P02` if it is none of the type.
+pub(crate) fn element_value(kind: SqlType, text: &str) -> Result<Value, SqlError> {
+    match kind {
+        SqlType::Record => records::of_element(text).map(Value::Bytes),
+        _ => decode_text(kind, text),
+    }
+}
+
 /// The type of arrays of values of a type, and of arrays of those.
 pub(crate) fn array_kind(kind: SqlType) -> SqlType {
     match kind.element() {
@@ -137,7 +157,7 @@ pub(crate) fn written(elements: impl Iterator<Item = Option<String>>) -> String 
 }
 
 pub(crate) fn array_of<'v>(kind: SqlType, values: impl Iterator<Item = ValueRef<'v>>) -> Value {
-    Value::Text(written(values.map(|value| text_of(kind, value))))
+    Value::Text(written(values.map(|value| element_text(kind, value))))
 }
 
 /// A vector of values of a type: `1 2`.
@@ -178,7 +198,7 @@ pub(crate) fn encoded_in(text: &str, kind: SqlType, zone: Option<&SessionZone>) 
         let mut shown = String::new();
         encode_text_in(
             kind,
-            &decode_text(kind, element)?.as_ref(),
+            &element_value(kind, element)?.as_ref(),
             zone,
             &mut shown,
         );
@@ -202,9 +222,9 @@ pub(crate) fn cast(
     zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
     of_elements(Array::known(text), |element| {
-        let value = decode_text(from, element)?;
+        let value = element_value(from, element)?;
         let value = super::cast::cast_in(value.as_ref(), from, to, explicit, zone)?;
-        Ok(text_of(to.kind, value.as_ref()))
+        Ok(element_text(to.kind, value.as_ref()))
     })
 }
 
@@ -228,7 +248,7 @@ pub(crate) fn values(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> 
     let elements = elements(text).into_iter();
     elements
         .map(|element| match element {
-            Some(text) => decode_text(kind, &text),
+            Some(text) => element_value(kind, &text),
             None => Ok(Value::Null),
         })
         .collect()
@@ -253,6 +273,7 @@ pub(crate) fn compared_as(value: Value, kind: SqlType) -> Result<Value, SqlError
         (SqlType::Tsvector, Value::Text(text)) => Value::Bytes(Vector::known(&text)?.key()),
         (SqlType::Hstore, Value::Text(text)) => Value::Bytes(Hstore::known(&text)?.key()),
         (SqlType::Jsonb, Value::Text(text)) => Value::Bytes(Json::known(&text)?.key()),
+        (SqlType::Record, Value::Bytes(record)) => Value::Bytes(order::record_key(&record)?),
         (_, value) => value,
     })
 }

@@ -33,6 +33,9 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     if from == to || from == SqlType::Unknown {
         return true;
     }
+    if to.is_record() {
+        return false;
+    }
     let rank = |kind| match kind {
         Int2 => Some(1),
         Int4 | SqlType::Oid => Some(2),
@@ -261,6 +264,9 @@ pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
         (SqlType::Timetz, _) => return false,
         _ => {}
     }
+    if from.is_record() {
+        return to.is_text();
+    }
     let has_zone = |kind: SqlType| kind.single() == SqlType::Timestamptz;
     has_zone(from) != has_zone(to) && from != SqlType::Unknown
 }
@@ -281,7 +287,10 @@ pub(crate) fn cast_in(
     explicit: bool,
     zone: Option<&SessionZone>,
 ) -> Result<Value, SqlError> {
-    use SqlType::{Timestamp, Timestamptz, TimestamptzArray, Timetz, TstzRange, TstzRangeArray};
+    use SqlType::{
+        Record, RecordArray, Timestamp, Timestamptz, TimestamptzArray, Timetz, TstzRange,
+        TstzRangeArray,
+    };
     if let (ValueRef::Text(text), Some(_), true) = (value, zone, reads_dates(from, to.kind)) {
         if let (Some(of), Some(element)) = (from.element(), to.kind.element()) {
             let to = TypeSpec::new(element, to.modifier);
@@ -297,9 +306,11 @@ pub(crate) fn cast_in(
     };
     let beyond = || SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range");
     match (from, to.kind, value) {
-        (Timestamptz | TimestamptzArray | TstzRange | TstzRangeArray, kind, _)
-            if kind.is_text() =>
-        {
+        (
+            Timestamptz | TimestamptzArray | TstzRange | TstzRangeArray | Record | RecordArray,
+            kind,
+            _,
+        ) if kind.is_text() => {
             let mut text = String::new();
             encode_text_in(from, &value, zone, &mut text);
             cast(ValueRef::Text(&text), SqlType::Text, to, explicit)
@@ -456,7 +467,7 @@ fn to_text(
     explicit: bool,
 ) -> Result<Value, SqlError> {
     let mut text = match value {
-        ValueRef::Text(text) => text.to_string(),
+        ValueRef::Text(text) if from != SqlType::RecordArray => text.to_string(),
         ValueRef::Bool(value) => if value { "true" } else { "false" }.to_string(),
         ValueRef::Bytes(bytes) if from.is_network() => networks::with_mask(bytes),
         other => text_of(from, other).unwrap_or_default(),

@@ -22,6 +22,7 @@ pub(crate) mod non_finite;
 pub(crate) mod order_keys;
 pub(crate) mod random;
 pub(crate) mod ranges;
+pub(crate) mod records;
 pub(crate) mod search;
 pub(crate) mod time_units;
 pub(crate) mod trigrams;

@@ -3,37 +3,13 @@
 //!
 //! Expressions have the same as calls ([`crate::expression::ordered`]); this module takes values.
 
-use super::arrays::order_key;
-use super::hstore::Hstore;
-use super::intervals::Interval;
-use super::json_tree::Json;
-use super::search::Vector;
+pub(crate) use super::arrays::order::order_key_of;
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
-use sardonyx::schema::{Value, ValueRef};
 
 /// True if values of a type are compared by their keys alone. Those of a `character` with a length have no blanks.
 pub(crate) fn has_order_key(kind: SqlType, has_length: bool) -> bool {
     kind.has_keys() || kind == SqlType::Char && !has_length
-}
-
-/// The key of a value; none if the value is its own.
-///
-/// # Errors
-/// `22P02` if a text is no value of the type.
-pub(crate) fn order_key_of(kind: SqlType, value: ValueRef<'_>) -> Result<Option<Value>, SqlError> {
-    let ValueRef::Text(text) = value else {
-        return Ok(None);
-    };
-    Ok(match (kind, kind.element()) {
-        (_, Some(element)) => Some(Value::Bytes(order_key(text, element)?)),
-        (SqlType::Interval, _) => Some(Value::Int(Interval::known(text).length())),
-        (SqlType::Jsonb, _) => Some(Value::Bytes(Json::known(text)?.key())),
-        (SqlType::Tsvector, _) => Some(Value::Bytes(Vector::known(text)?.key())),
-        (SqlType::Hstore, _) => Some(Value::Bytes(Hstore::known(text)?.key())),
-        (SqlType::Char, _) => Some(Value::Text(text.trim_end_matches(' ').to_string())),
-        _ => None,
-    })
 }
 
 /// Refuses a type whose values have neither order nor equality.

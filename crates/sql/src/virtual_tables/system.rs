@@ -334,7 +334,7 @@ fn ranges(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> 
 fn type_row(kind: SqlType, schema: u32) -> Vec<Value> {
     let functions = functions::numbers(kind);
     let (is_by_value, align, storage) = functions::layout(kind);
-    let is_pseudo = matches!(kind, SqlType::Unknown | SqlType::Void);
+    let is_pseudo = matches!(kind, SqlType::Unknown | SqlType::Void) || kind.is_record();
     let category = match kind {
         SqlType::OneChar => 'Z',
         SqlType::Void => 'P',

@@ -180,6 +180,7 @@ impl Function {
             (_, _, "interval") => "interval '1 day 02:00:00'",
             (_, _, "inet") => "inet '10.1.2.3/24'",
             (_, _, "cidr") => "cidr '10.1.0.0/16'",
+            (_, _, "record") => "row(1, 'a')",
             (_, _, "uuid") => "'00000000-0000-4000-8000-000000000000'::uuid",
             (_, _, "text" | "character") => return format!("'abc'::{kind}"),
             (_, _, number) => return format!("2::{number}"),

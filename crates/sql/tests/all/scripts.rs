@@ -326,6 +326,7 @@ scripts! {
     long_names: "long_names.sql",
     intervals: "intervals.sql",
     jsonb: "jsonb.sql",
+    records: "records.sql",
     told_apart: "told_apart.sql",
     limits: "limits.sql",
     nulls: "nulls.sql",

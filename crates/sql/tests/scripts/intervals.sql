@@ -250,8 +250,10 @@ WITH RECURSIVE t(i) AS (SELECT interval '1 day' UNION SELECT i * 2 FROM t WHERE 
 2 days
 4 days
 
-statement error 0A000
-SELECT sum(DISTINCT i) FROM (VALUES (interval '31 days')) v(i)
+query
+SELECT sum(DISTINCT i), array_agg(DISTINCT i) FROM (VALUES (interval '31 days'), ('1 day'), ('31 days')) v(i)
+----
+32 days|{"1 day","31 days"}
 
 query
 SELECT min(i), max(i) FROM (VALUES (interval '31 days'), ('1 mon'), ('10 hours'), ('9 days')) v(i)

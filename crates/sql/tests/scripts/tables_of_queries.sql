@@ -267,3 +267,13 @@ create table wrong (like people including nothing)
 
 statement error 42601
 create table wrong (a)
+
+# A row as a value is no column of a table.
+
+statement error 42P16
+create table bad as select row(1, 2) as r
+----
+column "r" has pseudo-type record
+
+statement error 42P16
+create materialized view bad as select people from people

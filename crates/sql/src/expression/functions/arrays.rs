@@ -115,7 +115,7 @@ fn filled(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
             "dimension array or low bound array cannot be null",
         ));
     }
-    let value = text_of(a.kind(0), a.value(1));
+    let value = arrays::element_text(a.kind(0), a.value(1));
     arrays::filled(value, a.text(2), a.given_text(3))
 }
 

@@ -335,6 +335,9 @@ pub(in crate::expression) fn in_session(
     typed: Typed,
 ) -> Result<Typed, SqlError> {
     let is_json = function.contains("json");
+    if is_json && typed.kind() == SqlType::TimestamptzArray {
+        compiler.crosses_zone = true;
+    }
     if compiler.parameters.zone().is_none()
         || typed.kind().single() != SqlType::Timestamptz
         || typed.kind().element().is_some()

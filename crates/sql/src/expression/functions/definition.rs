@@ -56,6 +56,7 @@ kinds!(
     NAME = Name,
     NUMERIC = Numeric,
     NUMRANGE = NumRange,
+    RECORD = Record,
     OID = Oid,
     OIDVECTOR = OidVector,
     ONE_CHAR = OneChar,

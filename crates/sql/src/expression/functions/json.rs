@@ -2,29 +2,34 @@
 
 use super::definition::*;
 use crate::error::{SqlError, code};
+use crate::expression::Environment;
+use crate::types::SqlType;
 use crate::values::arrays::Array;
-use crate::values::json::{check_escapes, push_name, push_text, push_value};
+use crate::values::json::{check_escapes, moment, push_name, push_text, push_value};
 use crate::values::json_tree::Json;
+use crate::values::zones::SessionZone;
 use sardonyx::schema::Value;
 
 pub(super) static TABLE: &[Definition] = functions! {
-    array_to_json(ARRAY) -> JSON, |a, _| to_json(a), "array as JSON", typed;
-    array_to_json(ARRAY, BOOL) -> JSON, |a, _| Ok(match (to_json(a)?, a.is_true(2)) { (Value::Text(json), true) => Value::Text(in_lines(&json)), (json, _) => json }), "array as JSON; with `true` an element a line", typed;
+    array_to_json(ARRAY) -> JSON, to_json, "array as JSON", typed;
+    array_to_json(ARRAY, BOOL) -> JSON, |a, with| to_lines(a, 2, with), "array as JSON; with `true` an element a line", typed;
     json_build_array() -> JSON, |_, _| text("[]"), "array of the arguments";
-    json_build_array(ANY) -> JSON, |a, _| array(a), "array of the arguments", variadic, on_null;
+    json_build_array(ANY) -> JSON, array, "array of the arguments", variadic, on_null;
     json_build_object() -> JSON, |_, _| text("{}"), "object of names and values in turn";
-    json_build_object(ANY) -> JSON, |a, _| object(a), "object of names and values in turn", variadic, on_null;
+    json_build_object(ANY) -> JSON, object, "object of names and values in turn", variadic, on_null;
     json_object(TEXTS) -> JSON, |a, _| written(&paired(a)?, " : "), "object of names and values in turn, or of rows of a name and a value, in an array";
     json_object(TEXTS, TEXTS) -> JSON, |a, _| written(&paired(a)?, " : "), "object of an array of names and one of values";
     json_strip_nulls(JSON) -> JSON, |a, _| without_nulls(a.text(0)), "without fields that are null";
     jsonb_build_array() -> JSONB, |_, _| text("[]"), "array of the arguments";
-    jsonb_build_array(ANY) -> JSONB, |a, _| in_one_form(array(a)), "array of the arguments", variadic, on_null;
+    jsonb_build_array(ANY) -> JSONB, |a, with| in_one_form(array(a, with)), "array of the arguments", variadic, on_null;
     jsonb_build_object() -> JSONB, |_, _| text("{}"), "object of names and values in turn";
-    jsonb_build_object(ANY) -> JSONB, |a, _| in_one_form(written(&fields(a, "jsonb_build_object")?, ":")), "object of names and values in turn", variadic, on_null;
+    jsonb_build_object(ANY) -> JSONB, |a, with| in_one_form(written(&fields(a, "jsonb_build_object", with)?, ":")), "object of names and values in turn", variadic, on_null;
     jsonb_object(TEXTS) -> JSONB, |a, _| in_one_form(written(&paired(a)?, ":")), "object of names and values in turn, or of rows of a name and a value, in an array";
     jsonb_object(TEXTS, TEXTS) -> JSONB, |a, _| in_one_form(written(&paired(a)?, ":")), "object of an array of names and one of values";
-    to_json(ELEMENT) -> JSON, |a, _| to_json(a), "value as JSON";
-    to_jsonb(ELEMENT) -> JSONB, |a, _| in_one_form(to_json(a)), "value as `jsonb`";
+    row_to_json(RECORD) -> JSON, row_to_json, "row as an object", stable;
+    row_to_json(RECORD, BOOL) -> JSON, row_to_json, "row as an object; with `true` a field a line", stable;
+    to_json(ELEMENT) -> JSON, to_json, "value as JSON";
+    to_jsonb(ELEMENT) -> JSONB, |a, with| in_one_form(to_json(a, with)), "value as `jsonb`";
 };
 
 /// A name of a field that is none: an array or a document.
@@ -46,26 +51,37 @@ pub(in crate::expression) static JSON_MOMENT: Definition = Definition::new(
     "json_moment",
     &[TEXT],
     TEXT,
-    |a, _| {
-        let (moment, era) = match a.text(0).strip_suffix(" BC") {
-            Some(moment) => (moment, " BC"),
-            None => (a.text(0), ""),
-        };
-        let mut shown = moment.replacen(' ', "T", 1);
-        // The minutes of the distance from UTC are always written.
-        let is_short = |at: usize| shown.as_bytes().get(at).is_some_and(|c| b"+-".contains(c));
-        if shown.len().checked_sub(3).is_some_and(is_short) {
-            shown.push_str(":00");
-        }
-        text(shown + era)
-    },
+    |a, _| text(moment(a.text(0))),
     "",
 );
 
-fn to_json(a: Arguments<'_>) -> Answer {
+fn to_json(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let mut out = String::new();
-    push_value(a.kind(0), a.value(1), &mut out)?;
+    push_value(a.kind(0), a.value(1), zone(with).as_ref(), &mut out)?;
     text(out)
+}
+
+/// The session's time zone, without which moments are in UTC.
+fn zone(with: &Environment<'_>) -> Option<SessionZone> {
+    with.context.zone()
+}
+
+/// JSON, an element a line if an argument says so.
+fn to_lines(a: Arguments<'_>, at: usize, with: &Environment<'_>) -> Answer {
+    Ok(match (to_json(a, with)?, a.is_true(at)) {
+        (Value::Text(json), true) => Value::Text(in_lines(&json)),
+        (json, _) => json,
+    })
+}
+
+/// A record as JSON.
+fn row_to_json(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let mut out = String::new();
+    push_value(SqlType::Record, a.value(0), zone(with).as_ref(), &mut out)?;
+    text(match a.is_true(1) {
+        true => in_lines(&out),
+        false => out,
+    })
 }
 
 /// An array of JSON with a line for each element.
@@ -86,20 +102,26 @@ fn in_lines(json: &str) -> String {
     out
 }
 
-fn array(a: Arguments<'_>) -> Answer {
+fn array(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let zone = zone(with);
     let mut out = String::from("[");
     for (number, (kind, value)) in a.typed(0).enumerate() {
         if number > 0 {
             out.push_str(", ");
         }
-        push_value(kind, value, &mut out)?;
+        push_value(kind, value, zone.as_ref(), &mut out)?;
     }
     out.push(']');
     text(out)
 }
 
 /// The names and values of an object, as JSON.
-fn fields(a: Arguments<'_>, of: &str) -> Result<Vec<(String, String)>, SqlError> {
+fn fields(
+    a: Arguments<'_>,
+    of: &str,
+    with: &Environment<'_>,
+) -> Result<Vec<(String, String)>, SqlError> {
+    let zone = zone(with);
     let parts: Vec<_> = a.typed(0).collect();
     if !parts.len().is_multiple_of(2) {
         let text = "argument list must have even number of elements";
@@ -112,7 +134,7 @@ fn fields(a: Arguments<'_>, of: &str) -> Result<Vec<(String, String)>, SqlError>
     for (number, pair) in parts.chunks_exact(2).enumerate() {
         let (mut name, mut value) = (String::new(), String::new());
         push_name(pair[0].0, pair[0].1, 2 * number + 1, &mut name)?;
-        push_value(pair[1].0, pair[1].1, &mut value)?;
+        push_value(pair[1].0, pair[1].1, zone.as_ref(), &mut value)?;
         fields.push((name, value));
     }
     Ok(fields)
@@ -250,8 +272,8 @@ fn quoted_length(text: &str) -> usize {
     end.map_or(text.len(), |end| end + 2)
 }
 
-fn object(a: Arguments<'_>) -> Answer {
-    written(&fields(a, "json_build_object")?, " : ")
+fn object(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    written(&fields(a, "json_build_object", with)?, " : ")
 }
 
 /// JSON as `jsonb` is written.

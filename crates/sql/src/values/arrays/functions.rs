@@ -1,9 +1,8 @@
 //! Functions that build arrays, take them apart, and return their bounds.
 
 use super::reading::{DIMENSIONS_MAX, too_many_dimensions};
-use super::{Array, compared_as, elements, keys, written};
+use super::{Array, compared_as, element_text, element_value, elements, keys, written};
 use crate::error::{SqlError, code};
-use crate::text::{decode_text, text_of};
 use crate::types::SqlType;
 use sardonyx::schema::{VALUE_BYTES_MAX, Value, ValueRef};
 use sardonyx_rows::condition::compare;
@@ -121,7 +120,7 @@ pub(crate) fn appended(
     kind: SqlType,
 ) -> Result<Value, SqlError> {
     let mut array = of_one_dimension(array)?;
-    array.elements.push(text_of(kind, element));
+    array.elements.push(element_text(kind, element));
     match array.bounds.first_mut() {
         Some(bounds) => bounds.1 += 1,
         None => array.bounds.push((1, 1)),
@@ -139,7 +138,7 @@ pub(crate) fn prepended(
     kind: SqlType,
 ) -> Result<Value, SqlError> {
     let mut array = of_one_dimension(array)?;
-    array.elements.insert(0, text_of(kind, element));
+    array.elements.insert(0, element_text(kind, element));
     match array.bounds.first_mut() {
         Some(bounds) => bounds.1 += 1,
         None => array.bounds.push((1, 1)),
@@ -184,7 +183,7 @@ pub(crate) fn replaced(
 ) -> Result<Value, SqlError> {
     let mut whole = Array::known(array);
     let sought = compared_as(value.to_value(), kind)?;
-    let by = text_of(kind, by);
+    let by = element_text(kind, by);
     let keys = keys(array, kind)?.into_iter();
     let bytes_of = |element: &Option<String>| element.as_ref().map_or(0, String::len);
     let mut bytes = array.len();
@@ -406,7 +405,7 @@ pub(crate) fn element_at(array: &str, numbers: &[i64], kind: SqlType) -> Result<
         }
     }
     match array.elements.into_iter().nth(place).flatten() {
-        Some(text) => decode_text(kind, &text),
+        Some(text) => element_value(kind, &text),
         None => Ok(Value::Null),
     }
 }

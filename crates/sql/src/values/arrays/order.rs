@@ -1,15 +1,17 @@
 //! The order of arrays, by bytes: element by element, nulls last, the shorter one first, then by dimensions, as in
-//! PostgreSQL (`array_cmp`).
+//! PostgreSQL (`array_cmp`). Records are ordered so by their fields (`record_cmp`), and other values by their keys.
 
 use super::Array;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::text::decode_text;
 use crate::types::SqlType;
 use crate::values::hstore::Hstore;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
+use crate::values::records::{self, of_element};
 use crate::values::search::Vector;
-use sardonyx::schema::Value;
+use sardonyx::schema::{Value, ValueRef};
+use std::cmp::Ordering;
 
 const END: u8 = 0;
 const ELEMENT: u8 = 1;
@@ -32,6 +34,7 @@ pub(crate) fn order_key(text: &str, kind: SqlType) -> Result<Vec<u8>, SqlError> 
                     SqlType::Tsvector => push_bytes(&Vector::known(text)?.key(), &mut key),
                     SqlType::Hstore => push_bytes(&Hstore::known(text)?.key(), &mut key),
                     SqlType::Interval => push_number(Interval::read(text)?.length(), &mut key),
+                    SqlType::Record => push_bytes(&record_key(&of_element(text)?)?, &mut key),
                     _ => push(&decode_text(kind, text)?, &mut key),
                 }
             }
@@ -46,6 +49,94 @@ pub(crate) fn order_key(text: &str, kind: SqlType) -> Result<Vec<u8>, SqlError> 
     Ok(key)
 }
 
+/// The key of a value; none if the value is its own.
+///
+/// # Errors
+/// `22P02` if a text is no value of the type.
+pub(crate) fn order_key_of(kind: SqlType, value: ValueRef<'_>) -> Result<Option<Value>, SqlError> {
+    let text = match (kind, value) {
+        (_, ValueRef::Text(text)) => text,
+        (SqlType::Record, ValueRef::Bytes(record)) => {
+            return Ok(Some(Value::Bytes(record_key(record)?)));
+        }
+        _ => return Ok(None),
+    };
+    Ok(match (kind, kind.element()) {
+        (_, Some(element)) => Some(Value::Bytes(order_key(text, element)?)),
+        (SqlType::Interval, _) => Some(Value::Int(Interval::known(text).length())),
+        (SqlType::Jsonb, _) => Some(Value::Bytes(Json::known(text)?.key())),
+        (SqlType::Tsvector, _) => Some(Value::Bytes(Vector::known(text)?.key())),
+        (SqlType::Hstore, _) => Some(Value::Bytes(Hstore::known(text)?.key())),
+        (SqlType::Char, _) => Some(Value::Text(text.trim_end_matches(' ').to_string())),
+        _ => None,
+    })
+}
+
+/// Bytes in the order of records: field by field, nulls last. Records of other types differ.
+///
+/// # Errors
+/// `XX001` if the bytes are no record; `42883` for a field of a type without an order.
+pub(crate) fn record_key(record: &[u8]) -> Result<Vec<u8>, SqlError> {
+    let mut key = Vec::new();
+    let fields = records::fields(record)?;
+    for field in &fields {
+        check_order(field.kind)?;
+        if field.value == ValueRef::Null {
+            key.push(NULL);
+            continue;
+        }
+        key.push(ELEMENT);
+        match order_key_of(field.kind, field.value)? {
+            Some(own) => push(&own, &mut key),
+            None => push(&field.value.to_value(), &mut key),
+        }
+    }
+    key.push(END);
+    for field in &fields {
+        key.extend(field.kind.number().to_be_bytes());
+    }
+    Ok(key)
+}
+
+fn check_order(kind: SqlType) -> Result<(), SqlError> {
+    match kind.element().unwrap_or(kind) {
+        SqlType::Json | SqlType::Jsonpath => Err(SqlError::new(
+            code::UNKNOWN_FUNCTION,
+            format!(
+                "could not identify a comparison function for type {}",
+                kind.name()
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The order of two records.
+///
+/// # Errors
+/// As [`record_key`]; `42804` if they have other numbers, or types, of fields.
+pub(crate) fn record_order(left: &[u8], right: &[u8]) -> Result<Ordering, SqlError> {
+    let (one, other) = (records::fields(left)?, records::fields(right)?);
+    let mut pairs = one.iter().zip(&other).zip(1..);
+    if let Some(((a, b), column)) = pairs.find(|((a, b), _)| a.kind != b.kind) {
+        return Err(SqlError::new(
+            code::DATATYPE_MISMATCH,
+            format!(
+                "cannot compare dissimilar column types {} and {} at record column {column}",
+                a.kind.name(),
+                b.kind.name()
+            ),
+        ));
+    }
+    if one.len() != other.len() {
+        return Err(SqlError::new(
+            code::DATATYPE_MISMATCH,
+            "cannot compare record types with different numbers of columns",
+        ));
+    }
+    Ok(record_key(left)?.cmp(&record_key(right)?))
+}
+
 fn push_number(number: i128, key: &mut Vec<u8>) {
     key.extend((number as u128 ^ 1 << 127).to_be_bytes());
 }
@@ -58,7 +149,8 @@ pub(crate) fn push_decimal(units: i128, scale: u8, key: &mut Vec<u8>) {
     key.extend((units.rem_euclid(power) as u128 * zeros).to_be_bytes());
 }
 
-fn push(value: &Value, key: &mut Vec<u8>) {
+/// Appends a value that is no text of a form.
+pub(crate) fn push(value: &Value, key: &mut Vec<u8>) {
     match value {
         Value::Bool(value) => key.push((*value).into()),
         Value::Int(value) => push_number(*value, key),
