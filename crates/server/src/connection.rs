@@ -449,8 +449,10 @@ mod tests {
                 stop.send(true).unwrap();
             });
             assert_eq!(received.unwrap(), Received::Stop);
-            for receiver in [&mut sender, &mut waiter, &mut sender] {
-                assert_eq!(receiver.receive().await.unwrap(), Received::Stop);
+            for receiver in [&mut sender, &mut waiter] {
+                for _ in 0..2 {
+                    assert_eq!(receiver.receive().await.unwrap(), Received::Stop);
+                }
             }
         });
     }
