@@ -424,6 +424,27 @@ mod tests {
     }
 
     #[test]
+    fn a_client_that_reads_nothing_for_its_time_is_disconnected() {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().start_paused(true).build();
+        runtime.unwrap().block_on(async {
+            let (_client, server) = tokio::net::UnixStream::pair().unwrap();
+            let (_stop, stopped) = watch::channel(false);
+            let (memory, lease) = (Arc::default(), Lease::default());
+            let unread = Duration::from_millis(50);
+            let stream = Stream::Unix(server);
+            let mut connection = Connection::new(stream, unread, stopped, memory, lease);
+            // The socket takes a short answer at once.
+            let mut short = BytesMut::from(&b"x"[..]);
+            connection.send(&mut short).await.unwrap();
+            assert!(short.is_empty());
+            let mut long = BytesMut::from(&vec![b'x'; 16 << 20][..]);
+            let error = connection.send(&mut long).await.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        });
+    }
+
+    #[test]
     fn a_client_that_waits_and_one_that_sends_without_a_pause_are_ended_when_the_server_stops() {
         let runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = { runtime }.enable_all().start_paused(true).build();
