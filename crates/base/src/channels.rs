@@ -11,8 +11,9 @@
 //!
 //! Invariants: a message that was withdrawn is given to no listener; a listener gets its messages in the order of the
 //! posts. For a listener that does not take them at most [`WAITING_BYTES_MAX`] bytes wait (I10, I13). Beyond that it is
-//! ended: it listens to nothing more, the messages that waited for it are dropped, and it learns so ([`Event::Over`]). So
-//! is one for which a message was withdrawn that it waits for ([`Message::is_owed`]).
+//! ended: it receives nothing more, the messages that waited for it are dropped, and it learns so ([`Event::Over`]). So
+//! is one for which a message was withdrawn that it waits for ([`Message::is_owed`]). Its channels count it as a listener
+//! until it leaves: a listener with many channels leaves a part of them at a time, so that it does not stop the others.
 
 mod posting;
 
@@ -20,7 +21,7 @@ pub use posting::{Posted, Posting};
 
 use crate::user_code::wake;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -137,27 +138,32 @@ impl Channels {
                     listener.next += 1;
                 }
             }
-            Listening::NoMore(channel) => {
-                let Some(place) = self.close(channel, id) else {
-                    return;
-                };
-                if let Some(listener) = self.listeners.get_mut(&id) {
-                    listener.channels.remove(&place);
-                    let waiting = listener.waiting.iter();
-                    let of_it = waiting.filter(|message| message.channel[..] == channel[..]);
-                    listener.bytes -= of_it.map(|message| message.bytes()).sum::<usize>();
-                    listener
-                        .waiting
-                        .retain(|message| message.channel[..] != channel[..]);
-                }
-            }
+            Listening::NoMore(channel) => self.no_more(id, std::slice::from_ref(channel)),
             Listening::ToNone => {
+                self.leave_some(id, usize::MAX);
                 if let Some(listener) = self.listeners.get_mut(&id) {
-                    let channels = listener.end();
-                    self.close_all(&channels, id);
+                    listener.drop_waiting();
                 }
             }
         }
+    }
+
+    /// A listener does not listen to these channels any more. Waiting messages of them are dropped, in one pass.
+    pub fn no_more(&mut self, id: u64, channels: &[Arc<[u8]>]) {
+        self.forget(id, channels);
+        let Some(listener) = self.listeners.get_mut(&id) else {
+            return;
+        };
+        let channels: HashSet<&[u8]> = channels.iter().map(|channel| &channel[..]).collect();
+        let mut bytes = listener.bytes;
+        listener.waiting.retain(|message| {
+            let is_left = channels.contains(&message.channel[..]);
+            if is_left {
+                bytes = bytes.saturating_sub(message.bytes());
+            }
+            !is_left
+        });
+        listener.bytes = bytes;
     }
 
     /// A channel has a listener less. Returns the place that the channel had among those of the listener.
@@ -170,19 +176,10 @@ impl Channels {
         place
     }
 
-    fn close_all(&mut self, channels: &BTreeMap<u64, Arc<[u8]>>, id: u64) {
-        for channel in channels.values() {
-            self.close(channel, id);
-        }
-    }
-
     /// A listener leaves. Returns what it had, to be dropped where no lock is held.
     pub fn leave(&mut self, id: u64) -> impl Sized + use<> {
-        let left = self.listeners.remove(&id);
-        if let Some(listener) = &left {
-            self.close_all(&listener.channels, id);
-        }
-        left
+        self.leave_some(id, usize::MAX);
+        self.listeners.remove(&id)
     }
 
     /// A listener does not listen to these channels any more. Waiting messages of them stay, and the listener ignores
@@ -197,7 +194,7 @@ impl Channels {
         }
     }
 
-    /// A listener that leaves listens to so many channels less. Returns false if it has no more.
+    /// A listener that leaves, or is ended, listens to so many channels less. Returns false if it has no more.
     pub fn leave_some(&mut self, id: u64, count: usize) -> bool {
         for _ in 0..count {
             let listener = self.listeners.get_mut(&id);
@@ -298,13 +295,16 @@ impl Channels {
         wakers
     }
 
-    /// A listener is ended. Returns whom to wake.
+    /// A listener is ended. Returns whom to wake. It may have a million channels: they are closed when it leaves, some at a
+    /// time.
     fn end(&mut self, id: u64, why: Over) -> Option<Waker> {
         let listener = self.listeners.get_mut(&id)?;
+        if listener.over.is_some() {
+            return None;
+        }
         listener.over = Some(why);
-        let channels = listener.end();
+        listener.drop_waiting();
         let waker = listener.waker.take();
-        self.close_all(&channels, id);
         waker.map(|(waker, _)| waker)
     }
 
@@ -327,6 +327,9 @@ impl Channels {
             return None;
         }
         let listener = self.listeners.get_mut(&id)?;
+        if listener.over.is_some() {
+            return None;
+        }
         if listener.bytes + message.bytes() > WAITING_BYTES_MAX {
             return self.end(id, Over::Behind);
         }
@@ -386,11 +389,10 @@ impl Channels {
 }
 
 impl Listener {
-    /// Nothing waits for it any more. Returns the channels to which it listened.
-    fn end(&mut self) -> BTreeMap<u64, Arc<[u8]>> {
+    /// Nothing waits for it any more.
+    fn drop_waiting(&mut self) {
         self.waiting = VecDeque::new();
         self.bytes = 0;
-        std::mem::take(&mut self.channels)
     }
 }
 
@@ -473,8 +475,27 @@ impl Inbox {
         if matches!(change, Listening::To(_)) {
             self.has_listened.store(true, Ordering::Release);
         }
+        if matches!(change, Listening::ToNone) {
+            self.leave_channels();
+        }
         if let Some(mut channels) = self.locked() {
             channels.listen(self.id, change);
+        }
+    }
+
+    /// Leaves all channels. Others wait for the hub only for a while, as there may be a million.
+    fn leave_channels(&self) {
+        while (self.locked()).is_some_and(|mut channels| channels.leave_some(self.id, LEFT_AT_ONCE))
+        {
+        }
+    }
+
+    /// See [`Channels::no_more`].
+    pub fn end(&self, channels: &[Arc<[u8]>]) {
+        for some in channels.chunks(LEFT_AT_ONCE) {
+            if let Some(mut locked) = self.locked() {
+                locked.no_more(self.id, some);
+            }
         }
     }
 
@@ -538,10 +559,7 @@ impl Inbox {
 
 impl Drop for Inbox {
     fn drop(&mut self) {
-        // It may have a million, and others wait for the hub only for a while.
-        while (self.locked()).is_some_and(|mut channels| channels.leave_some(self.id, LEFT_AT_ONCE))
-        {
-        }
+        self.leave_channels();
         let left = self.locked().map(|mut channels| channels.leave(self.id));
         drop(left);
     }

@@ -80,6 +80,11 @@ impl Budget {
         bytes_max.saturating_sub(self.taken())
     }
 
+    /// True if more are taken than may be, since the bound was lowered.
+    pub fn is_over(&self) -> bool {
+        self.taken() > self.bytes_max.load(Ordering::Relaxed)
+    }
+
     /// That there are no more.
     pub fn exhausted(&self) -> Exhausted {
         let bytes_max = self.bytes_max.load(Ordering::Relaxed);

@@ -37,14 +37,14 @@ fn calls(requests: &[Request]) -> impl Iterator<Item = (&Request, &Call)> {
     })
 }
 
-/// The first element that a command names.
-fn element(call: &Call) -> Option<&[u8]> {
+/// The number of the part that is the first element that a command names.
+fn element(call: &Call) -> Option<usize> {
     let part = match call.command.flags & (ELEMENT | ELEMENT_BEHIND) {
         ELEMENT => 2,
         ELEMENT_BEHIND => 3,
         _ => return None,
     };
-    (part < call.line.len()).then(|| call.line.part(part))
+    (part < call.line.len()).then_some(part)
 }
 
 /// Asks for the memory of all requests of a batch.
@@ -63,7 +63,7 @@ pub(crate) fn ask(shared: &Shared, requests: &[Request], space: &TableSpace) {
         let Some(hashes) = request.hashes.get() else {
             continue;
         };
-        let Some(name) = element(call) else {
+        let Some(part) = element(call) else {
             let values = |hash| space.prefetch_values(hashes.table(), hash);
             hashes.all().for_each(values);
             continue;
@@ -78,8 +78,9 @@ pub(crate) fn ask(shared: &Shared, requests: &[Request], space: &TableSpace) {
             }
         };
         if let Some((id, table)) = found {
-            let place = shared.places.of(id, name);
+            let place = shared.places.of(id, call.line.part(part));
             shared.places.prefetch(place);
+            hashes.keep_element(part, id, place);
             let at = None;
             elements.push(Element { table, place, at });
         }

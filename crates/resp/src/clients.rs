@@ -8,6 +8,7 @@
 use crate::command::{self, Command};
 use crate::request::Caller;
 use sardonyx_base::channels::{MESSAGE_BYTES, WAITING_BYTES_MAX};
+use sardonyx_base::memory::Budget;
 use sardonyx_base::user_code::wake;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,8 +22,12 @@ pub(crate) struct Clients {
     all: Mutex<BTreeMap<u64, Weak<Client>>>,
     is_paused: AtomicBool,
     pause: Mutex<Option<Pause>>,
-    monitors: AtomicUsize,
-    trackers: AtomicUsize,
+    monitors: Arc<AtomicUsize>,
+    trackers: Arc<AtomicUsize>,
+    /// The memory of the keys that clients track.
+    tracked: Arc<Budget>,
+    /// The client that was last asked to give up some of it.
+    asked: Mutex<Weak<Client>>,
 }
 
 /// Until when clients wait with their commands.
@@ -74,6 +79,10 @@ pub(crate) struct Client {
     /// Changed keys that other sessions tell this client of, and their bytes.
     redirected: Mutex<(Vec<Redirected>, usize)>,
     has_redirected: AtomicBool,
+    /// The bytes of the keys that it tracks.
+    tracked: AtomicUsize,
+    /// Others ask it to give up some of them.
+    is_asked: AtomicBool,
     clients: Arc<Clients>,
 }
 
@@ -116,6 +125,8 @@ impl Clients {
             waker: Mutex::default(),
             redirected: Mutex::default(),
             has_redirected: AtomicBool::new(false),
+            tracked: AtomicUsize::new(0),
+            is_asked: AtomicBool::new(false),
             clients: self.clone(),
         });
         self.locked().insert(id, Arc::downgrade(&client));
@@ -143,6 +154,16 @@ impl Clients {
         client.map(|client| client.redirect(keys)).is_some()
     }
 
+    /// A client begins to track keys.
+    pub fn begin_to_track(&self) -> CountedIn {
+        CountedIn::of(&self.trackers)
+    }
+
+    /// A client begins to monitor the commands of others.
+    pub fn begin_to_monitor(&self) -> CountedIn {
+        CountedIn::of(&self.monitors)
+    }
+
     /// True if a client tracks keys.
     #[inline]
     pub fn are_tracking(&self) -> bool {
@@ -152,6 +173,31 @@ impl Clients {
     /// The number of clients that track keys.
     pub fn tracking(&self) -> usize {
         self.trackers.load(Ordering::Relaxed)
+    }
+
+    /// The memory of the keys that clients track.
+    pub fn tracked(&self) -> &Arc<Budget> {
+        &self.tracked
+    }
+
+    /// Asks the client whose keys take the most memory to give up some, unless it is the one that needs it.
+    pub fn ask_for_room(&self, own: u64) {
+        let largest = {
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            // One at a time: it has not come to it yet.
+            let waits = |client: &Client| client.is_asked.load(Ordering::Acquire);
+            if asked.upgrade().is_some_and(|client| waits(&client)) {
+                return;
+            }
+            let largest = self.all().into_iter().max_by_key(|client| client.tracked());
+            let Some(largest) = largest.filter(|largest| largest.id != own) else {
+                return;
+            };
+            largest.is_asked.store(true, Ordering::Release);
+            *asked = Arc::downgrade(&largest);
+            largest
+        };
+        largest.wake();
     }
 
     /// Has them wait with their commands. Of two pauses the longer and the stricter counts.
@@ -242,6 +288,32 @@ impl Client {
         self.redirected
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All clients.
+    pub fn clients(&self) -> &Arc<Clients> {
+        &self.clients
+    }
+
+    /// The bytes of the keys that it tracks.
+    fn tracked(&self) -> usize {
+        self.tracked.load(Ordering::Relaxed)
+    }
+
+    /// It tracks keys of so many bytes.
+    pub fn set_tracked(&self, bytes: usize) {
+        self.tracked.store(bytes, Ordering::Relaxed);
+    }
+
+    /// True if it is asked to give up keys that it tracks.
+    #[inline]
+    pub fn is_asked(&self) -> bool {
+        self.is_asked.load(Ordering::Acquire)
+    }
+
+    /// The same once: it does.
+    pub fn take_asked(&self) -> bool {
+        self.is_asked() && self.is_asked.swap(false, Ordering::AcqRel)
     }
 
     /// It begins, or ends, to wait for elements.
@@ -384,46 +456,24 @@ impl Activity {
     }
 }
 
-/// A client's tracking of keys, until it is dropped.
-pub(crate) struct Tracker(Arc<Clients>);
+/// A client among those that track keys, or that monitor others, until it is dropped.
+pub(crate) struct CountedIn(Arc<AtomicUsize>);
 
-impl Tracker {
-    pub fn of(clients: &Arc<Clients>) -> Tracker {
-        clients.trackers.fetch_add(1, Ordering::Relaxed);
-        Tracker(clients.clone())
+impl CountedIn {
+    fn of(count: &Arc<AtomicUsize>) -> CountedIn {
+        count.fetch_add(1, Ordering::Relaxed);
+        CountedIn(count.clone())
     }
 }
 
-impl Drop for Tracker {
+impl Drop for CountedIn {
     fn drop(&mut self) {
-        self.0.trackers.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl std::fmt::Debug for Tracker {
+impl std::fmt::Debug for CountedIn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Tracker")
-    }
-}
-
-/// A client's monitoring of other clients' commands, until it is dropped.
-pub(crate) struct Monitoring(Arc<Clients>);
-
-impl Monitoring {
-    pub fn of(clients: &Arc<Clients>) -> Monitoring {
-        clients.monitors.fetch_add(1, Ordering::Relaxed);
-        Monitoring(clients.clone())
-    }
-}
-
-impl Drop for Monitoring {
-    fn drop(&mut self) {
-        self.0.monitors.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl std::fmt::Debug for Monitoring {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Monitoring")
+        f.write_str("CountedIn")
     }
 }

@@ -22,9 +22,11 @@ pub(crate) enum Number {
     SlowFlight,
     /// The most keys that a client tracks; 0 is no bound.
     TrackedKeys,
+    /// The most bytes of the keys that all clients track; 0 is no bound.
+    TrackedBytes,
 }
 
-const NUMBERS: usize = 10;
+const NUMBERS: usize = 11;
 
 /// Their names, with their defaults, in the order of [`Number`]. A second name is of earlier versions of Redis.
 const NAMES: [(&[&str], i64); NUMBERS] = [
@@ -44,6 +46,7 @@ const NAMES: [(&[&str], i64); NUMBERS] = [
     (&["maxmemory"], 0),
     (&["latency-monitor-threshold"], 0),
     (&["tracking-table-max-keys"], 1_000_000),
+    (&[TRACKED_BYTES], 512 << 20),
 ];
 
 /// The settings with fixed values.
@@ -64,6 +67,8 @@ const FIXED: [(&str, &str); 10] = [
 const IMMUTABLE: [&str; 2] = ["databases", "cluster-enabled"];
 
 const EVENTS: &str = "notify-keyspace-events";
+/// Not a setting of Redis, whose table has no bound in bytes.
+const TRACKED_BYTES: &str = "tracking-table-max-bytes";
 const SLOWER_THAN: &str = "slowlog-log-slower-than";
 const SLOW_LENGTH: &str = "slowlog-max-len";
 
@@ -121,6 +126,14 @@ impl Settings {
         self.numbers[number as usize].load(Ordering::Relaxed) as u64
     }
 
+    /// A number that bounds something, where 0 is no bound.
+    pub fn bound(&self, number: Number) -> usize {
+        match self.number(number) {
+            0 => usize::MAX,
+            most => usize::try_from(most).unwrap_or(usize::MAX),
+        }
+    }
+
     /// True if the process takes more than `maxmemory`: then Redis clients can store no more.
     #[inline]
     pub fn memory_is_over(&self) -> bool {
@@ -171,7 +184,7 @@ impl Settings {
             });
         }
         let number = match name {
-            "maxmemory" => bytes(value).ok_or("argument must be a memory value")?,
+            "maxmemory" | TRACKED_BYTES => bytes(value).ok_or("argument must be a memory value")?,
             _ => value
                 .parse::<i64>()
                 .map_err(|_| "argument couldn't be parsed into an integer")?,

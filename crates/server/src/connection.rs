@@ -10,6 +10,7 @@ use crate::stream::Stream;
 use crate::unanswered::Unanswered;
 use bytes::BytesMut;
 use sardonyx_sql::{Budget, Exhausted};
+use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
@@ -38,7 +39,7 @@ pub struct Connection {
     pub incoming: Incoming,
     /// The answers.
     pub outgoing: Outgoing,
-    stop: watch::Receiver<bool>,
+    stop: Stop,
     is_encrypted: bool,
     client: Option<SocketAddr>,
 }
@@ -58,7 +59,14 @@ pub struct Incoming {
 #[derive(Debug)]
 pub struct Receiver {
     incoming: Arc<Mutex<Incoming>>,
-    stop: watch::Receiver<bool>,
+    stop: Stop,
+}
+
+/// The end of the server, for which a connection waits as long as it is open: the wait is registered once, not for each read.
+struct Stop {
+    flag: watch::Receiver<bool>,
+    /// `None` once it has ended.
+    wait: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 /// The half of a connection that is written.
@@ -92,6 +100,16 @@ impl Connection {
         memory: Arc<Budget>,
         lease: Lease,
     ) -> Self {
+        Connection::until(stream, unread, Stop::of(stop), memory, lease)
+    }
+
+    fn until(
+        stream: Stream,
+        unread: Duration,
+        stop: Stop,
+        memory: Arc<Budget>,
+        lease: Lease,
+    ) -> Self {
         let (is_encrypted, client) = (stream.is_encrypted(), stream.client());
         let (read, write) = split(stream);
         Connection {
@@ -118,8 +136,8 @@ impl Connection {
     /// The connection's.
     pub async fn receive(&mut self) -> io::Result<Received> {
         let_others_go_first(self.incoming.ends_turn()).await;
-        let incoming = poll_fn(|context| self.incoming.poll_receive(context));
-        received(incoming, &mut self.stop).await
+        let Connection { incoming, stop, .. } = self;
+        received(|context| incoming.poll_receive(context), stop).await
     }
 
     /// The half that is read, which other tasks may inspect while the client is served, and the half that is written.
@@ -160,7 +178,7 @@ impl Connection {
             lease,
         } = self.outgoing;
         let stream = self.incoming.stream.unsplit(stream).encrypted(tls).await?;
-        Ok(Connection::new(stream, unread, self.stop, memory, lease))
+        Ok(Connection::until(stream, unread, self.stop, memory, lease))
     }
 
     /// Ends the output.
@@ -192,11 +210,11 @@ impl Receiver {
         let_others_go_first(ends_turn).await;
         let incoming = &self.incoming;
         // The lock is held while bytes are read, not while they are waited for.
-        let incoming = poll_fn(|context| {
+        let receive = |context: &mut Context<'_>| {
             let mut incoming = incoming.lock().unwrap_or_else(PoisonError::into_inner);
             incoming.poll_receive(context)
-        });
-        received(incoming, &mut self.stop).await
+        };
+        received(receive, &mut self.stop).await
     }
 
     /// As [`Receiver::receive`], of a client that waits while others are served. Its bytes are received up to a bound.
@@ -209,7 +227,7 @@ impl Receiver {
             if self.incoming().has_closed() {
                 return Ok(Received::Closed);
             }
-            let stopped = self.stop.wait_for(|stop| *stop);
+            let stopped = poll_fn(|context| self.stop.poll(context));
             if timeout(BETWEEN_LOOKS, stopped).await.is_ok() {
                 return Ok(Received::Stop);
             }
@@ -228,14 +246,52 @@ async fn let_others_go_first(ends_turn: bool) {
     }
 }
 
-/// The first of two events: bytes arrive, or the server is to stop.
+/// The first of two events: bytes arrive, or the server is to stop, which ends a client that sends without a pause, too.
 async fn received(
-    incoming: impl Future<Output = io::Result<Received>>,
-    stop: &mut watch::Receiver<bool>,
+    mut receive: impl FnMut(&mut Context<'_>) -> Poll<io::Result<Received>>,
+    stop: &mut Stop,
 ) -> io::Result<Received> {
-    tokio::select! {
-        received = incoming => received,
-        _ = stop.wait_for(|stop| *stop) => Ok(Received::Stop),
+    poll_fn(|context| {
+        let received = receive(context);
+        match received.is_ready() && !stop.is_set() {
+            true => received,
+            false => stop.poll(context).map(|()| Ok(Received::Stop)),
+        }
+    })
+    .await
+}
+
+impl Stop {
+    fn of(flag: watch::Receiver<bool>) -> Stop {
+        let mut waiting = flag.clone();
+        let wait = async move {
+            // It is an error if nothing can stop the server any more: that it has ended.
+            let _ = waiting.wait_for(|stop| *stop).await;
+        };
+        Stop {
+            flag,
+            wait: Some(Box::pin(wait)),
+        }
+    }
+
+    /// True if the server is to stop.
+    fn is_set(&self) -> bool {
+        // The connection has seen no value: any other than the first one is its end.
+        self.flag.has_changed().unwrap_or(true)
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(wait) = &mut self.wait {
+            ready!(wait.as_mut().poll(context));
+            self.wait = None;
+        }
+        Poll::Ready(())
+    }
+}
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Stop").field(&self.is_set()).finish()
     }
 }
 
@@ -305,7 +361,13 @@ impl Outgoing {
     pub async fn send(&mut self, output: &mut BytesMut) -> io::Result<()> {
         self.lease.check()?;
         while !output.is_empty() {
-            let written = timeout(self.unread, self.stream.write_buf(output)).await??;
+            // Most answers are taken at once: no timer is made for them.
+            let mut write = pin!(self.stream.write_buf(output));
+            let written = poll_fn(|context| Poll::Ready(write.as_mut().poll(context))).await;
+            let written = match written {
+                Poll::Ready(written) => written?,
+                Poll::Pending => timeout(self.unread, write).await??,
+            };
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
@@ -318,77 +380,4 @@ impl Outgoing {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    #[test]
-    fn a_client_that_sends_without_a_pause_lets_others_go_first() {
-        let runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = { runtime }.enable_all().start_paused(true).build();
-        runtime.unwrap().block_on(async {
-            // It sends outside of the runtime, so that there are always more bytes than a read takes.
-            let (mut client, server) = std::os::unix::net::UnixStream::pair().unwrap();
-            client.set_nonblocking(true).unwrap();
-            server.set_nonblocking(true).unwrap();
-            let (_stop, stopped) = watch::channel(false);
-            let stream = Stream::Unix(tokio::net::UnixStream::from_std(server).unwrap());
-            let (memory, lease) = (Arc::default(), Lease::default());
-            let connection = Connection::new(stream, Duration::MAX, stopped, memory, lease);
-            let (mut receiver, _outgoing) = connection.shared();
-            // Another task waits for its socket.
-            let (mut other, mut others) = tokio::net::UnixStream::pair().unwrap();
-            let served = Arc::new(AtomicBool::new(false));
-            let serves = served.clone();
-            tokio::spawn(async move {
-                serves.store(others.read_u8().await.is_ok(), Ordering::Relaxed);
-            });
-            tokio::task::yield_now().await;
-            let mut bytes = 0;
-            while !served.load(Ordering::Relaxed) {
-                while std::io::Write::write(&mut client, &[b'x'; READ_BYTES]).is_ok() {}
-                assert_eq!(receiver.receive().await.unwrap(), Received::Bytes);
-                if bytes == 0 {
-                    // The thread does not notice it until it looks.
-                    other.write_all(b"x").await.unwrap();
-                }
-                let mut incoming = receiver.incoming();
-                bytes += incoming.input.len();
-                incoming.input.clear();
-                incoming.answered();
-                assert!(bytes <= 3 * TURN_BYTES, "the other task was not served");
-            }
-        });
-    }
-
-    #[test]
-    fn of_a_client_that_waits_bytes_are_received_up_to_a_bound_and_its_end_is_noticed_behind_them()
-    {
-        let runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = { runtime }.enable_all().start_paused(true).build();
-        runtime.unwrap().block_on(async {
-            let (mut client, server) = tokio::net::UnixStream::pair().unwrap();
-            let (_stop, stopped) = watch::channel(false);
-            let stream = Stream::Unix(server);
-            let (memory, lease) = (Arc::default(), Lease::default());
-            let connection = Connection::new(stream, Duration::MAX, stopped, memory, lease);
-            let (mut receiver, _outgoing) = connection.shared();
-            let sends =
-                tokio::spawn(
-                    async move { client.write_all(&vec![b'x'; 4 * AHEAD_BYTES_MAX]).await },
-                );
-            while receiver.incoming().input.len() < AHEAD_BYTES_MAX {
-                assert_eq!(receiver.receive_ahead().await.unwrap(), Received::Bytes);
-            }
-            let there = receiver.incoming().input.len();
-            assert!(there < 2 * AHEAD_BYTES_MAX);
-            let waited = timeout(4 * BETWEEN_LOOKS, receiver.receive_ahead()).await;
-            assert!(waited.is_err() && !sends.is_finished());
-            // The client closes during the write.
-            sends.abort();
-            assert!(sends.await.is_err());
-            assert_eq!(receiver.receive_ahead().await.unwrap(), Received::Closed);
-            assert_eq!(receiver.incoming().input.len(), there);
-        });
-    }
-}
+mod tests;

@@ -150,6 +150,29 @@ fn who_ends_to_listen_gets_nothing_more_of_the_channel() {
 }
 
 #[test]
+fn many_channels_are_ended_together_with_their_messages() {
+    let hub = Arc::new(Hub::default());
+    let one = hub.enter(1);
+    let names: Vec<_> = (0..3000)
+        .map(|number| channel(&format!("c{number}")))
+        .collect();
+    for name in &names {
+        one.listen(&Listening::To(name.clone()));
+    }
+    for name in ["c1", "c2999", "c2998", "c1"] {
+        hub.durable_to(post(&hub, name, name).unwrap());
+    }
+    let ended: Vec<_> = [&names[..2], &names[2999..]].concat();
+    one.end(&ended);
+    assert_eq!(one.channels(), names[2..2999]);
+    let waits = message("c2998", "c2998").bytes();
+    assert_eq!(hub.usage(), waits as f64 / WAITING_BYTES_MAX as f64);
+    assert_eq!(taken(&one), ["c2998"]);
+    one.end(&names);
+    assert!(one.channels().is_empty() && hub.usage() == 0.0);
+}
+
+#[test]
 fn who_forgets_channels_keeps_the_messages_that_wait_and_who_leaves_listens_to_none() {
     let hub = Arc::new(Hub::default());
     let one = hub.enter(1);
@@ -219,12 +242,18 @@ fn a_listener_that_takes_nothing_is_ended_at_the_bound_and_others_are_not() {
         slow.poll(false, &context),
         Poll::Ready(Event::Over(Over::Behind))
     );
-    assert!(slow.take(usize::MAX).is_empty() && slow.channels().is_empty());
+    assert!(slow.take(usize::MAX).is_empty());
     assert_eq!(hub.usage(), bytes as f64 / WAITING_BYTES_MAX as f64);
     // It is ended for good.
     slow.listen(&Listening::To(channel("b")));
     assert_eq!(post(&hub, "b", "1"), None);
     assert_eq!(quick.take(usize::MAX).len(), 1);
+    // It receives nothing, and leaves its channels when it leaves itself, not while others wait for their messages.
+    hub.durable_to(post(&hub, "a", "2").unwrap());
+    assert!(slow.take(usize::MAX).is_empty() && counter.woken() == 0);
+    assert_eq!(slow.channels(), [channel("a")]);
+    drop(slow);
+    assert_eq!(hub.look(|channels| channels.listeners(b"a")), 1);
 }
 
 #[test]
@@ -256,7 +285,7 @@ fn a_listener_is_ended_when_what_it_waits_for_is_withdrawn() {
     assert_eq!(counter.woken(), 1);
     let over = Event::Over(Over::Withdrawn);
     assert_eq!(one.poll(true, &context), Poll::Ready(over));
-    assert!(!other.is_over() && one.channels().is_empty());
+    assert!(!other.is_over() && one.is_over());
 }
 
 #[derive(Clone, Debug)]

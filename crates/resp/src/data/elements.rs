@@ -2,7 +2,7 @@
 
 use super::places::Place;
 use super::tables::{BY_SCORE, PRIMARY};
-use super::{Data, Entry, Kind, Live, State, below, bytes, check_key, engine};
+use super::{Data, Entry, Hashes, Kind, Live, State, below, bytes, check_key, engine};
 use crate::failure::Failure;
 use sardonyx::low_level::Address;
 use sardonyx::rows::{ReadRow, RowWriter};
@@ -63,7 +63,7 @@ impl<S: State> Data<'_, S> {
     fn element(&self, kind: Kind, id: u64, name: &[u8]) -> Result<Option<S::Row<'_>>, Failure> {
         check_key(name)?;
         let (places, table) = (&self.shared.places, self.elements_table(kind));
-        let place = places.of(id, name);
+        let place = self.place_of(id, name);
         if let Some(row) = self.hinted(place, table, id, name)? {
             return Ok(Some(row));
         }
@@ -72,6 +72,14 @@ impl<S: State> Data<'_, S> {
             self.state.note(places, place, table, row.address());
         }
         Ok(row)
+    }
+
+    /// The place of an element's hint: the one that was asked for ahead, if the command names the element.
+    #[inline]
+    fn place_of(&self, id: u64, name: &[u8]) -> Place {
+        let known = |(line, hashes): (_, &Hashes)| hashes.element(line, id, name);
+        let known = self.hashed.and_then(known);
+        known.unwrap_or_else(|| self.shared.places.of(id, name))
     }
 
     /// An element's row, if it is at its last known address.
@@ -297,7 +305,7 @@ impl Live<'_, '_> {
     ) -> Result<(Address, bool), Failure> {
         check_key(name)?;
         let (shared, table) = (self.shared, self.elements_table(kind));
-        let place = shared.places.of(id, name);
+        let place = self.place_of(id, name);
         if let Some(row) = self.hinted(place, table, id, name)? {
             return Ok((row.address(), false));
         }

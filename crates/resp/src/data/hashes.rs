@@ -1,7 +1,10 @@
-//! The hashes of a command's keys, computed once: for prefetching, for finding rows, and for inserting them.
+//! The hashes of a command's keys, and the place of its element, computed once: for prefetching, for finding rows, and for
+//! inserting them.
 
+use super::Place;
 use crate::command::Command;
 use crate::command::line::Line;
+use std::cell::Cell;
 
 /// The most keys of a command whose hashes are kept: their memory is asked for together, and the processor's caches must
 /// hold it until the command runs.
@@ -16,6 +19,8 @@ pub(crate) struct Hashes {
     first: u64,
     /// The hashes of the further keys. Most commands have none.
     more: Box<[u64]>,
+    /// The number of a part that names an element of the key of an id, and the element's place.
+    element: Cell<Option<(usize, u64, Place)>>,
 }
 
 impl Hashes {
@@ -33,6 +38,7 @@ impl Hashes {
             step: usize::try_from(step).unwrap_or(1).max(1),
             first,
             more: Box::default(),
+            element: Cell::new(None),
         };
         if start == 1 && last != start {
             let end = match usize::try_from(last) {
@@ -78,6 +84,18 @@ impl Hashes {
             true => Some(self.first),
             false => self.of_further(line, key),
         }
+    }
+
+    /// Keeps the place of the element that a part of the line names, of the key of this id.
+    pub fn keep_element(&self, part: usize, id: u64, place: Place) {
+        self.element.set(Some((part, id, place)));
+    }
+
+    /// The place of an element of the key of this id, if the name is the part of this line whose place is kept.
+    #[inline]
+    pub fn element(&self, line: &Line, id: u64, name: &[u8]) -> Option<Place> {
+        let (part, of, place) = self.element.get()?;
+        (of == id && std::ptr::eq(line.part(part), name)).then_some(place)
     }
 
     fn of_further(&self, line: &Line, key: &[u8]) -> Option<u64> {
@@ -142,6 +160,19 @@ mod tests {
                 assert_eq!(hashes.of(&line, 7, &line.part(number)[1..]), None);
             }
         }
+    }
+
+    #[test]
+    fn the_place_of_an_element_is_that_of_its_part_and_of_the_id_of_its_key() {
+        let line = line("SADD a b b");
+        let hashes = hashes(&line);
+        assert!(hashes.element(&line, 7, line.part(2)).is_none());
+        hashes.keep_element(2, 7, crate::data::Places::new().of(7, b"b"));
+        assert!(hashes.element(&line, 7, line.part(2)).is_some());
+        // The key may have another id by now, and the same name elsewhere is not the part.
+        assert!(hashes.element(&line, 8, line.part(2)).is_none());
+        assert!(hashes.element(&line, 7, line.part(3)).is_none());
+        assert!(hashes.element(&line, 7, &line.part(2)[..0]).is_none());
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(crate) struct Places {
 }
 
 /// The place of an element's hint, and the tag that the hint must have.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Place(u64);
 
 impl Place {

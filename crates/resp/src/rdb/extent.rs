@@ -4,7 +4,7 @@
 //! that was taken.
 
 use super::file::FileError;
-use super::input::{INT8, INT16, INT32, LZF, length_or_form};
+use super::lengths::{INT8, INT16, INT32, LZF, Lengths};
 use super::{checksum, kind};
 use std::io::{BufRead, ErrorKind};
 
@@ -24,6 +24,18 @@ pub(super) struct Source<R> {
     kept_max: usize,
     /// The item has more bytes than are kept.
     is_over: bool,
+}
+
+impl<R: BufRead> Lengths for Source<R> {
+    type Error = FileError;
+
+    fn byte(&mut self) -> Result<u8, FileError> {
+        self.array().map(|[byte]| byte)
+    }
+
+    fn wrong(&self, what: &'static str) -> FileError {
+        FileError::Malformed { what, at: self.at }
+    }
 }
 
 impl<R: BufRead> Source<R> {
@@ -118,28 +130,6 @@ impl<R: BufRead> Source<R> {
             self.skip(1)?;
         }
         Ok(array)
-    }
-
-    pub fn byte(&mut self) -> Result<u8, FileError> {
-        self.array().map(|[byte]| byte)
-    }
-
-    /// An error at this place.
-    pub fn wrong(&self, what: &'static str) -> FileError {
-        FileError::Malformed { what, at: self.at }
-    }
-
-    /// Takes a length.
-    pub fn length(&mut self) -> Result<u64, FileError> {
-        match self.length_or_form()? {
-            (length, None) => Ok(length),
-            (_, Some(_)) => Err(self.wrong("a text where a length should be")),
-        }
-    }
-
-    fn length_or_form(&mut self) -> Result<(u64, Option<u8>), FileError> {
-        let found = length_or_form(|| self.byte())?;
-        found.ok_or_else(|| self.wrong("a length in no form"))
     }
 
     /// Takes a text, in whatever form.

@@ -10,6 +10,7 @@
 
 use super::extent::{ITEM_BYTES_MAX, Source};
 use super::input::{Input, Taken};
+use super::lengths::Lengths;
 use super::{LIBRARY, RdbError, TEXT_BYTES_MAX, VERSION_MAX, Value};
 use std::io::{self, BufRead};
 

@@ -2,16 +2,11 @@
 //!
 //! Each text and each element is taken from the value's bounds; so a short input cannot ask for much memory.
 
+use super::lengths::{INT8, INT16, INT32, LZF, Lengths};
 use super::{DECODED_BYTES_MAX, ELEMENTS_MAX, RdbError, TEXT_BYTES_MAX};
 
 /// A text that is kept counts for so many bytes besides its own.
 const EACH_BYTES: usize = 16;
-
-/// Encodings of a text: an integer of some width, or compressed.
-pub(super) const INT8: u8 = 0xc0;
-pub(super) const INT16: u8 = 0xc1;
-pub(super) const INT32: u8 = 0xc2;
-pub(super) const LZF: u8 = 0xc3;
 
 /// The memory and elements that a value took when it was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +27,18 @@ pub(super) struct Input<'b> {
     most: Taken,
     /// The part of them that it may still use.
     left: Taken,
+}
+
+impl Lengths for Input<'_> {
+    type Error = RdbError;
+
+    fn byte(&mut self) -> Result<u8, RdbError> {
+        self.array().map(|[byte]| byte)
+    }
+
+    fn wrong(&self, what: &'static str) -> RdbError {
+        RdbError::Malformed { what, at: self.at }
+    }
 }
 
 impl<'b> Input<'b> {
@@ -63,11 +70,6 @@ impl<'b> Input<'b> {
         self.at
     }
 
-    /// An error at this place.
-    pub fn wrong(&self, what: &'static str) -> RdbError {
-        RdbError::Malformed { what, at: self.at }
-    }
-
     /// So many bytes, as they are.
     pub fn take(&mut self, count: usize) -> Result<&'b [u8], RdbError> {
         let (taken, rest) = self
@@ -83,24 +85,6 @@ impl<'b> Input<'b> {
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], RdbError> {
         let short = RdbError::Short(self.at);
         self.take(N)?.try_into().map_err(|_| short)
-    }
-
-    pub fn byte(&mut self) -> Result<u8, RdbError> {
-        self.array().map(|[byte]| byte)
-    }
-
-    /// A length.
-    pub fn length(&mut self) -> Result<u64, RdbError> {
-        match self.length_or_form()? {
-            (length, None) => Ok(length),
-            (_, Some(_)) => Err(self.wrong("a text where a length should be")),
-        }
-    }
-
-    /// A length, or how a text is written instead.
-    fn length_or_form(&mut self) -> Result<(u64, Option<u8>), RdbError> {
-        let found = length_or_form(|| self.byte())?;
-        found.ok_or_else(|| self.wrong("a length in no form"))
     }
 
     /// The part of its bounds that the value has used.
@@ -218,27 +202,6 @@ impl<'b> Input<'b> {
             }
         })
     }
-}
-
-/// A length of the bytes that `next` takes, or how a text is written instead; `None` if they are neither.
-pub(super) fn length_or_form<E>(
-    mut next: impl FnMut() -> Result<u8, E>,
-) -> Result<Option<(u64, Option<u8>)>, E> {
-    let first = next()?;
-    let (length, bytes) = match first {
-        0x00..=0x3f => (first, 0),
-        0x40..=0x7f => (first & 0x3f, 1),
-        0x80 => (0, 4),
-        0x81 => (0, 8),
-        0xc0.. => return Ok(Some((0, Some(first)))),
-        _ => return Ok(None),
-    };
-    // The highest byte comes first.
-    let mut length = u64::from(length);
-    for _ in 0..bytes {
-        length = length << 8 | u64::from(next()?);
-    }
-    Ok(Some((length, None)))
 }
 
 /// The number of a text.

@@ -17,6 +17,7 @@ mod checksum;
 mod extent;
 pub mod file;
 mod input;
+mod lengths;
 mod output;
 mod packed;
 mod streams;
@@ -24,6 +25,7 @@ mod streams;
 pub use checksum::checksum;
 
 use input::{Input, Taken, number_of};
+use lengths::Lengths;
 use output::Output;
 use packed::{intset, listpack, ziplist, zipmap};
 use std::collections::HashSet;

@@ -4,6 +4,7 @@
 
 use super::RdbError;
 use super::input::Input;
+use super::lengths::Lengths;
 
 type Elements = Result<Vec<Vec<u8>>, RdbError>;
 

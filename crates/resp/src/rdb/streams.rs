@@ -5,6 +5,7 @@
 //! group has all its pending entries once, and each consumer names its own of them.
 
 use super::input::Input;
+use super::lengths::Lengths;
 use super::output::{Listpack, Output};
 use super::packed::{Element, listpack_element, listpack_head};
 use super::{GroupValue, Id, PendingValue, RdbError, StreamValue, are_once, kind};

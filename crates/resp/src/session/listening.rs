@@ -4,6 +4,7 @@
 //! It sends messages behind the answers of a flight, and whenever it waits for the client ([`Session::tell`]).
 
 use super::Session;
+use super::addresses::Addresses;
 use super::tracking::Told;
 use crate::channels::{Kind, served_place, told};
 use crate::command::line::Line;
@@ -73,6 +74,8 @@ pub(crate) const LISTENING: &[Command] = &[
 pub(super) struct Listens {
     /// From the first time on.
     inbox: Option<Inbox>,
+    /// Channels and patterns.
+    names: Addresses,
     /// The number of each kind.
     counts: [usize; Kind::ALL.len()],
 }
@@ -108,8 +111,7 @@ impl Listens {
 
     /// The names of a kind, in the order in which the session began to listen to them.
     fn names(&self, kind: Kind) -> Vec<Vec<u8>> {
-        let all = self.inbox.as_ref().map_or_else(Vec::new, Inbox::channels);
-        let of_kind = all.iter().filter_map(|address| Kind::of(address));
+        let of_kind = self.names.iter().filter_map(|address| Kind::of(address));
         of_kind
             .filter(|(of, _)| *of == kind)
             .map(|(_, name)| name.to_vec())
@@ -149,32 +151,23 @@ impl Session {
             return Ok(answered(Reply::Null, &self.listens));
         }
         let mut replies = Vec::with_capacity(names.len());
+        let mut left = Vec::new();
         for name in names {
-            self.change(kind, &name, begins);
+            let address = kind.address(&name);
+            let count = &mut self.listens.counts[kind as usize];
+            if begins && self.listens.names.add(&address) {
+                *count += 1;
+                self.hear_of(address);
+            } else if !begins && let Some(address) = self.listens.names.remove(&address) {
+                *count = count.saturating_sub(1);
+                left.push(address);
+            }
             replies.push(answered(Reply::Bulk(name), &self.listens));
         }
+        if let Some(inbox) = &self.listens.inbox {
+            inbox.end(&left);
+        }
         Ok(Reply::Several(replies))
-    }
-
-    fn change(&mut self, kind: Kind, name: &[u8], begins: bool) {
-        if !begins && self.listens.inbox.is_none() {
-            return;
-        }
-        let enter = || self.keyspace.inbox();
-        let inbox = self.listens.inbox.get_or_insert_with(enter);
-        let address = kind.address(name);
-        let count = &mut self.listens.counts[kind as usize];
-        match (inbox.listens(&address), begins) {
-            (false, true) => {
-                inbox.listen(&Listening::To(address));
-                *count += 1;
-            }
-            (true, false) => {
-                inbox.listen(&Listening::NoMore(address));
-                *count = count.saturating_sub(1);
-            }
-            _ => {}
-        }
     }
 
     /// Listens to a name that is not a client's channel.
@@ -215,6 +208,11 @@ impl Session {
     /// Appends messages that wait for the client, up to a bound; there may be more ([`Session::poll_messages`]).
     pub fn tell(&mut self, output: &mut BytesMut) {
         self.tell_redirected(output);
+        self.tell_messages(output);
+        self.tell_given_up(output);
+    }
+
+    fn tell_messages(&mut self, output: &mut BytesMut) {
         let Some(inbox) = &self.listens.inbox else {
             return;
         };
@@ -236,21 +234,23 @@ impl Session {
         }
         self.tell_keys(&mut invalid, output);
         self.hear_no_more_of(invalid.left);
-        self.bound_tracked(output);
     }
 
     /// True if the session listens to a channel.
     pub(super) fn listens_to(&self, channel: &[u8]) -> bool {
         let address = Kind::Channel.address(channel);
-        let inbox = self.listens.inbox.as_ref();
-        inbox.is_some_and(|inbox| inbox.listens(&address))
+        self.listens.names.contains(&address)
     }
 
     /// Ready if messages wait for the client, if it need not wait with a command any more, or if it is ended
     /// ([`Session::refuse_over`]). If not, the task is woken then.
     pub fn poll_messages(&self, context: &Context<'_>) -> Poll<Event> {
         self.client.wait(context);
-        if self.client.is_ended() || self.client.has_redirected() || self.pause_is_over() {
+        if self.client.is_ended()
+            || self.client.has_redirected()
+            || self.client.is_asked()
+            || self.pause_is_over()
+        {
             return Poll::Ready(Event::Messages);
         }
         match &self.listens.inbox {

@@ -11,6 +11,7 @@
 //! Invariants: an answer for each command, in their order. A command on data is answered when it, and all it can have
 //! read, is durable (I1). Between `MULTI` and `EXEC` commands are kept up to a bound.
 
+mod addresses;
 mod admission;
 mod answers;
 mod blocking;
@@ -38,7 +39,7 @@ pub(crate) use monitor::monitored;
 pub(crate) use options::system_time;
 pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
-use crate::clients::{Client, Monitoring};
+use crate::clients::{Client, CountedIn};
 use crate::command::line::{Decoder, Line, ProtocolError};
 use crate::command::{self, CALLS, Command, popping};
 use crate::keyspace::Keyspace;
@@ -89,7 +90,7 @@ pub struct Session {
     watched: Option<Watched>,
     listens: Listens,
     /// While it is monitoring.
-    monitoring: Option<Monitoring>,
+    monitoring: Option<CountedIn>,
     /// While it tracks keys.
     tracking: Option<Box<tracking::Tracking>>,
     answers: Answers,

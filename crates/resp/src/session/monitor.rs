@@ -3,7 +3,6 @@
 use super::Session;
 use super::connection::selected;
 use crate::channels::{monitor_address, shown};
-use crate::clients::Monitoring;
 use crate::command::line::Line;
 use crate::command::{ADMIN, Command};
 use crate::reply::Reply;
@@ -19,7 +18,7 @@ impl Session {
     pub(super) fn monitor(&mut self) -> Reply {
         if self.monitoring.is_none() {
             self.hear_of(monitor_address());
-            self.monitoring = Some(Monitoring::of(&self.keyspace.shared().clients));
+            self.monitoring = Some(self.keyspace.shared().clients.begin_to_monitor());
         }
         Reply::Ok
     }

@@ -4,9 +4,11 @@
 //! change it has told. Messages are behind the answers of a flight. If they are redirected, they are handed to the other
 //! client's session.
 
+mod keys;
+
 use super::Session;
 use super::command_about::key_places;
-use crate::clients::Tracker;
+use crate::clients::CountedIn;
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
 use crate::command::{Command, READ};
@@ -16,7 +18,8 @@ use crate::reply::{Reply, Version};
 use crate::settings::Number;
 use crate::tracking::{CHANNEL, Invalid, all_address, key_address, prefix_address};
 use bytes::BytesMut;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use keys::{Bounds, Keys};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// The most prefixes of a client.
@@ -49,48 +52,7 @@ pub(super) struct Tracking {
     keys: Keys,
     /// Keys to which the session began to listen for scripts of the present flight.
     of_scripts: HashSet<Arc<[u8]>>,
-    _tracker: Tracker,
-}
-
-/// The addresses of keys, in the order in which the session began to listen to them.
-#[derive(Default, Debug)]
-struct Keys {
-    places: HashMap<Arc<[u8]>, u64>,
-    order: BTreeMap<u64, Arc<[u8]>>,
-    next: u64,
-}
-
-impl Keys {
-    /// Adds an address. Returns false if it is there.
-    fn add(&mut self, address: &Arc<[u8]>) -> bool {
-        if self.places.contains_key(address) {
-            return false;
-        }
-        self.places.insert(address.clone(), self.next);
-        self.order.insert(self.next, address.clone());
-        self.next += 1;
-        true
-    }
-
-    fn remove(&mut self, address: &[u8]) -> Option<Arc<[u8]>> {
-        let place = self.places.remove(address)?;
-        self.order.remove(&place)
-    }
-
-    /// Takes the oldest one if there are more than so many.
-    fn pop_beyond(&mut self, most: u64) -> Option<Arc<[u8]>> {
-        if self.order.len() as u64 <= most {
-            return None;
-        }
-        let (_, address) = self.order.pop_first()?;
-        self.places.remove(&address);
-        Some(address)
-    }
-
-    fn take(&mut self) -> impl Iterator<Item = Arc<[u8]>> + use<> {
-        self.places.clear();
-        std::mem::take(&mut self.order).into_values()
-    }
+    _tracker: CountedIn,
 }
 
 /// The keys of one message: they changed one behind the other, and begin with the same prefix.
@@ -207,14 +169,17 @@ impl Session {
             let there = before.and_then(|before| before.prefixes.as_ref());
             check_prefixes(&options.prefixes, there)?;
         }
-        let tracker = Tracker::of(&self.keyspace.shared().clients);
+        let tracker = self.keyspace.shared().clients.begin_to_track();
         let before = self.tracking.take();
         let (keys, prefixes) = match before {
             Some(before) => {
                 let Tracking { keys, prefixes, .. } = *before;
                 (keys, prefixes)
             }
-            None => (Keys::default(), options.is_broadcast.then(BTreeSet::new)),
+            None => {
+                let keys = Keys::new(&self.client, &self.options.memory);
+                (keys, options.is_broadcast.then(BTreeSet::new))
+            }
         };
         let mut tracking = Tracking {
             redirect: options.redirect,
@@ -360,6 +325,7 @@ impl Session {
                     tracking.of_scripts.insert(address.clone());
                 }
                 self.hear_of(address);
+                self.fit_tracked(Keys::fit);
             } else if !is_script {
                 // A script before may not read it, but this command does.
                 tracking.of_scripts.remove(&address);
@@ -480,20 +446,32 @@ impl Session {
         }
     }
 
-    /// Gives up the oldest keys beyond the setting's number: the client must not rely on them.
-    pub(super) fn bound_tracked(&mut self, output: &mut BytesMut) {
-        let most = self.keyspace.shared().settings.number(Number::TrackedKeys);
-        // As in Redis 0 is no bound.
-        let most = if most == 0 { u64::MAX } else { most };
-        let mut given_up = Vec::new();
-        while let Some(tracking) = &mut self.tracking
-            && let Some(address) = tracking.keys.pop_beyond(most)
-        {
-            let key = address[1..].to_vec();
-            given_up.push(address);
+    /// Gives up the oldest keys beyond the bounds.
+    fn fit_tracked(&mut self, fit: fn(&mut Keys, Bounds) -> Vec<Arc<[u8]>>) {
+        let settings = &self.keyspace.shared().settings;
+        let bounds = Bounds {
+            keys: settings.bound(Number::TrackedKeys),
+            bytes: settings.bound(Number::TrackedBytes),
+        };
+        if let Some(tracking) = &mut self.tracking {
+            let left = fit(&mut tracking.keys, bounds);
+            self.hear_no_more_of(left);
+        }
+    }
+
+    /// Tells the client of keys that were given up: it must not rely on them.
+    pub(super) fn tell_given_up(&mut self, output: &mut BytesMut) {
+        self.fit_tracked(Keys::fit_asked);
+        let Some(tracking) = &mut self.tracking else {
+            // It was asked for keys that it tracks no more.
+            self.client.take_asked();
+            return;
+        };
+        for address in std::mem::take(&mut tracking.keys.given_up) {
+            // Behind the mark of a key.
+            let key = address.iter().skip(1).copied().collect();
             self.tell_invalid(Some(vec![key]), output);
         }
-        self.hear_no_more_of(given_up);
     }
 
     /// Listens no more to addresses. Their messages that wait are ignored, as their keys are not tracked any more.

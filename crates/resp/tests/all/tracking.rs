@@ -3,6 +3,7 @@
 
 use crate::common::{World, encode, send};
 use bytes::BytesMut;
+use sardonyx_base::memory::Budget;
 use sardonyx_base::random::Random;
 use sardonyx_resp::{Authenticate, Authenticated, Permission, Session, SessionOptions};
 use std::collections::BTreeMap;
@@ -300,6 +301,69 @@ fn keys_beyond_the_bound_are_given_up_with_a_message() {
         format!("{}{}", changed(&["c"]), changed(&["d"]))
     );
     assert!(ask(&mut other, "INFO").contains("tracking_total_keys:0\r\n"));
+}
+
+/// A key of one letter counts for 514 bytes.
+#[test]
+fn keys_of_all_clients_have_a_bound_in_bytes_and_the_largest_client_makes_room() {
+    let world = World::new(1);
+    let (mut one, mut other) = (tracking(&world, ""), tracking(&world, ""));
+    ask(&mut other, "CONFIG SET tracking-table-max-bytes 5kb");
+    let answer = ask(&mut one, "MGET a b c d e f g h i");
+    assert_eq!(answer, format!("*9\r\n{}", "_\r\n".repeat(9)));
+    // Its own oldest keys make room.
+    let given_up = [changed(&["a"]), changed(&["b"])].concat();
+    assert_eq!(
+        ask(&mut one, "MGET j k"),
+        format!("*2\r\n_\r\n_\r\n{given_up}")
+    );
+    // The key of a client beside it finds none, and the larger client is asked.
+    assert_eq!(
+        ask(&mut other, "GET x"),
+        format!("_\r\n{}", changed(&["x"]))
+    );
+    let given_up: String = ["c", "d", "e", "f", "g", "h", "i", "j", "k"]
+        .map(|key| changed(&[key]))
+        .concat();
+    assert_eq!(told(&mut one), given_up);
+    assert_eq!(told(&mut one), "");
+    assert_eq!(ask(&mut other, "GET x"), "_\r\n");
+    ask(&mut one, "MSET a 1 x 1 k 1");
+    assert_eq!(told(&mut other), changed(&["x"]));
+    assert_eq!(told(&mut one), "");
+    // What was given up is free, and so is what a client has that leaves.
+    assert_eq!(ask(&mut one, "MGET a b c d e f g h i"), {
+        let values = ["$1\r\n1\r\n", &"_\r\n".repeat(8)].concat();
+        format!("*9\r\n{values}")
+    });
+    drop(one);
+    assert_eq!(ask(&mut other, "MGET a b"), "*2\r\n$1\r\n1\r\n_\r\n");
+    let lowered = ask(&mut other, "CONFIG SET tracking-table-max-bytes 600");
+    assert_eq!(lowered, format!("+OK\r\n{}", changed(&["a"])));
+}
+
+#[test]
+fn tracked_keys_are_of_the_memory_of_all_sessions() {
+    let world = World::new(1);
+    let memory = Arc::new(Budget::default());
+    memory.set_bytes_max(300 << 10);
+    let mut one = world.session_with(SessionOptions {
+        memory: memory.clone(),
+        ..SessionOptions::default()
+    });
+    ask(&mut one, "HELLO 3");
+    ask(&mut one, "CLIENT TRACKING ON");
+    let keys: Vec<String> = (1000..1800).map(|number| number.to_string()).collect();
+    let line = |keys: &[String]| format!("MGET {}", keys.join(" "));
+    ask(&mut one, &line(&keys[..100]));
+    assert_eq!(memory.taken(), 0);
+    // 256 KiB are 507 keys.
+    let answer = ask(&mut one, &line(&keys));
+    assert_eq!(answer.matches("invalidate").count(), 293);
+    assert!(answer.contains(&changed(&["1292"])) && !answer.contains("1293"));
+    assert_eq!(memory.taken(), 256 << 10);
+    ask(&mut one, "CLIENT TRACKING OFF");
+    assert_eq!(memory.taken(), 0);
 }
 
 /// The user `none` may use no keys, the user `all` may.
