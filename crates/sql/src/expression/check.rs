@@ -388,6 +388,12 @@ fn refuse_parts(tree: &Tree, of: Use) -> Result<(), SqlError> {
             return Err(SqlError::unsupported(message));
         }
         Tree::Function(function) => refuse_function(function, of)?,
+        // The kept text has no name of the table.
+        Tree::CompoundFieldAccess { root, .. } if is_name(root) => {
+            let message = format!("fields of a row are not supported in {}", of.words().1);
+            return Err(SqlError::unsupported(message)
+                .hint("Write the column without the name of the table in parentheses."));
+        }
         Tree::Value(literal) => {
             if let Literal::Placeholder(name) = &literal.value {
                 let message = format!("there is no parameter {name}");
@@ -398,6 +404,15 @@ fn refuse_parts(tree: &Tree, of: Use) -> Result<(), SqlError> {
     }
     let mut parts = parts_of_tree(tree).into_iter();
     parts.try_for_each(|part| refuse_parts(part, of))
+}
+
+/// True for a name, also in parentheses.
+fn is_name(tree: &Tree) -> bool {
+    match tree {
+        Tree::Nested(inner) => is_name(inner),
+        Tree::Identifier(_) => true,
+        _ => false,
+    }
 }
 
 fn refuse_function(function: &ast::Function, of: Use) -> Result<(), SqlError> {

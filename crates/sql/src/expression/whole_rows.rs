@@ -87,13 +87,28 @@ pub(crate) fn fields_in(expr: &Expr) -> Option<Vec<(String, Typed)>> {
     Some(fields.collect())
 }
 
-/// An expression that is null where a row as a value is, for `count`: the fields are not computed.
+/// An expression that is null where a row as a value is, for `count`: fields that are columns are not computed.
 pub(super) fn counted(expr: Expr) -> Expr {
+    let are_columns = |parts: &[Expr]| match parts {
+        [_, _, fields @ ..] => fields.iter().all(|field| matches!(field, Expr::Column(_))),
+        _ => false,
+    };
     match expr {
-        Expr::Call(function, mut parts) if function == Function(&ROW) && parts.len() > 1 => {
+        Expr::Call(function, mut parts) if function == Function(&ROW) && are_columns(&parts) => {
             parts.swap_remove(1)
         }
         expr => expr,
+    }
+}
+
+/// The type of the texts of rows, for a function that joins texts: the bytes of a record are no text.
+pub(super) fn text_of_rows(function: &str, kind: SqlType) -> Option<SqlType> {
+    match (function, kind) {
+        ("concat" | "concat_ws" | "format", SqlType::Record | SqlType::RecordArray) => {
+            Some(SqlType::Text)
+        }
+        ("array_to_string", SqlType::RecordArray) => Some(SqlType::TextArray),
+        _ => None,
     }
 }
 

@@ -39,8 +39,15 @@ pub(super) fn with_presence((node, mut scope): Planned) -> Planned {
             of.presence = Some(of_query(&mut draft, &mut places));
             FromTable::Lateral(draft, arguments)
         }
-        // Their arguments may be of the rows before them. A row of functions has a value that is not null.
-        FromTable::Series(series) => FromTable::Series(series),
+        // Their arguments may be of the rows before them. The number of a row is never null.
+        FromTable::Series(mut series) => {
+            if !series.is_numbered {
+                series.is_numbered = true;
+                places.end += 1;
+            }
+            of.presence = Some(places.end - 1);
+            FromTable::Series(series)
+        }
         table => {
             let columns = of.columns.iter();
             let columns = columns.map(|column| (column.name.clone(), column.spec));

@@ -440,12 +440,9 @@ NULL|t
 NULL|t
 NULL|t
 
-query
+# Not as in PostgreSQL, which compares the fields one by one, and here finds none that differ.
+statement error 42883
 select row('1'::json) as r from gg order by r
-----
-(1)
-(1)
-(1)
 
 query
 select count(distinct g), count(g), count(*) from gg g
@@ -806,3 +803,65 @@ select json_agg(w) from w2 w where c = 2
 [{"j":[{"a":1,"b":"x"}, 
  {"a":2,"b":"y z"}, 
  {"a":3,"b":null}],"c":2,"r":{"f1":1,"f2":2}}]
+
+# The bytes of a record are shown to no one.
+query
+select array_to_string(array_agg(g order by a), ';'), array_to_string(array_agg(g order by a), ';', '-'), concat(min(a), array_agg(g order by a)) from gg g
+----
+(1,x);(2,"y z");(3,)|(1,x);(2,"y z");(3,)|1{"(1,x)","(2,\"y z\")","(3,)"}
+
+statement ok
+set timezone = 'Asia/Kolkata'
+
+query
+select concat(t), format('%s', t), t::text from (select '2024-01-02 03:04:05+00'::timestamptz as at) t
+----
+("2024-01-02 08:34:05+05:30")|("2024-01-02 08:34:05+05:30")|("2024-01-02 08:34:05+05:30")
+
+statement ok
+reset timezone
+
+# Fields that are computed have their effects and errors when rows are counted.
+statement ok
+create sequence counted_rows
+
+query
+select count(row(nextval('counted_rows'))) from gg
+----
+3
+
+query
+select nextval('counted_rows')
+----
+4
+
+statement error 22012
+select count(row(1 / (a - 1))) from gg
+
+# Not as in PostgreSQL: a kept expression has columns alone.
+statement error 0A000
+create table kept (a int, check ((kept).a > 0))
+
+statement error 0A000
+create index on gg (((gg).a + 1))
+
+statement error 0A000
+create table kept (a int, b int generated always as ((kept).a + 1) stored)
+
+# A row of functions is there though all its columns are null.
+query
+select count(u), json_agg(u) from gg left join unnest(array[null::int], array[null::int]) u(a, b) on gg.a = 1
+----
+1|[{"a":null,"b":null}, null, null]
+
+query
+select count(u), count(*) from gg left join json_to_recordset('[{}]') u(a int, b int) on gg.a = 1
+----
+1|3
+
+query
+select u from gg left join unnest(array[1, 2], array['x', null]) with ordinality u(a, b, n) on u.a = gg.a order by gg.a
+----
+(1,x,1)
+(2,,2)
+NULL

@@ -8,6 +8,7 @@ use super::{JSON_MOMENT, named};
 use crate::error::{SqlError, code};
 use crate::expression::coercion::padded;
 use crate::expression::compile::Compiler;
+use crate::expression::whole_rows::text_of_rows;
 use crate::expression::{Expr, Typed, check_rights};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::arrays::array_kind;
@@ -243,7 +244,7 @@ fn called(
     let range = kinds.iter().copied().find(|kind| kind.is_range());
     for (at, typed) in arguments.into_iter().enumerate() {
         let typed = match argument(function, at) {
-            Kind::Any | Kind::Element => in_session(compiler, of.name, typed)?,
+            Kind::Any | Kind::Element | Kind::Array => in_session(compiler, of.name, typed)?,
             _ => typed,
         };
         match argument(function, at) {
@@ -324,24 +325,30 @@ fn called(
     Ok(Typed::new(call, result))
 }
 
-/// Converts a moment, or a range of moments, for a function that writes texts: to the session's time zone. Other
-/// arguments stay unchanged.
+/// Converts a moment, or a range of moments, for a function that writes texts: to the session's time zone. Records are
+/// converted to their texts there. Other arguments stay unchanged.
 ///
 /// # Errors
-/// None of a moment.
+/// None of a moment or a record.
 pub(in crate::expression) fn in_session(
     compiler: &mut Compiler<'_>,
     function: &str,
     typed: Typed,
 ) -> Result<Typed, SqlError> {
     let is_json = function.contains("json");
+    let is_of_texts = ["concat", "concat_ws", "format"].contains(&function);
+    if let Some(kind) = text_of_rows(function, typed.kind()) {
+        let spec = TypeSpec::plain(kind);
+        let expr = compiler.coerce(typed, spec, Coercion::Explicit)?;
+        return Ok(Typed { expr, spec });
+    }
     if is_json && typed.kind() == SqlType::TimestamptzArray {
         compiler.crosses_zone = true;
     }
     if compiler.parameters.zone().is_none()
         || typed.kind().single() != SqlType::Timestamptz
         || typed.kind().element().is_some()
-        || !is_json && !["concat", "concat_ws", "format"].contains(&function)
+        || !is_json && !is_of_texts
     {
         return Ok(typed);
     }

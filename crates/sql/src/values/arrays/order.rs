@@ -86,9 +86,14 @@ pub(crate) fn record_key(record: &[u8]) -> Result<Vec<u8>, SqlError> {
             continue;
         }
         key.push(ELEMENT);
-        match order_key_of(field.kind, field.value)? {
-            Some(own) => push(&own, &mut key),
-            None => push(&field.value.to_value(), &mut key),
+        match (field.kind, field.value) {
+            // Columns of 64 and 128 bits without a sign are numeric here.
+            (SqlType::Numeric, ValueRef::Int(number)) => push_decimal(number, 0, &mut key),
+            (SqlType::Numeric, ValueRef::U128(number)) => push_large(number, &mut key),
+            (kind, value) => match order_key_of(kind, value)? {
+                Some(own) => push(&own, &mut key),
+                None => push(&value.to_value(), &mut key),
+            },
         }
     }
     key.push(END);
@@ -135,6 +140,17 @@ pub(crate) fn record_order(left: &[u8], right: &[u8]) -> Result<Ordering, SqlErr
         ));
     }
     Ok(record_key(left)?.cmp(&record_key(right)?))
+}
+
+/// Appends a whole number as [`push_decimal`] does; those that are too large for it follow its largest one.
+fn push_large(number: u128, key: &mut Vec<u8>) {
+    match i128::try_from(number) {
+        Ok(number) => push_decimal(number, 0, key),
+        Err(_) => {
+            push_number(i128::MAX, key);
+            key.extend(number.to_be_bytes());
+        }
+    }
 }
 
 fn push_number(number: i128, key: &mut Vec<u8>) {
