@@ -12,8 +12,8 @@
 //! Invariants: a message that was withdrawn is given to no listener; a listener gets its messages in the order of the
 //! posts. For a listener that does not take them at most [`WAITING_BYTES_MAX`] bytes wait (I10, I13). Beyond that it is
 //! ended: it receives nothing more, the messages that waited for it are dropped, and it learns so ([`Event::Over`]). So
-//! is one for which a message was withdrawn that it waits for ([`Message::is_owed`]). Its channels count it as a listener
-//! until it leaves: a listener with many channels leaves a part of them at a time, so that it does not stop the others.
+//! is one for which a message was withdrawn that it waits for ([`Message::is_owed`]). Of its channels it
+//! leaves 1,024 at once, and the others a part at a time when its place is dropped, so that it does not stop the others.
 
 mod posting;
 
@@ -295,8 +295,8 @@ impl Channels {
         wakers
     }
 
-    /// A listener is ended. Returns whom to wake. It may have a million channels: they are closed when it leaves, some at a
-    /// time.
+    /// A listener is ended. Returns whom to wake. It may have a million channels: those beyond [`LEFT_AT_ONCE`] are closed
+    /// when it leaves, some at a time.
     fn end(&mut self, id: u64, why: Over) -> Option<Waker> {
         let listener = self.listeners.get_mut(&id)?;
         if listener.over.is_some() {
@@ -305,6 +305,7 @@ impl Channels {
         listener.over = Some(why);
         listener.drop_waiting();
         let waker = listener.waker.take();
+        self.leave_some(id, LEFT_AT_ONCE);
         waker.map(|(waker, _)| waker)
     }
 

@@ -242,18 +242,37 @@ fn a_listener_that_takes_nothing_is_ended_at_the_bound_and_others_are_not() {
         slow.poll(false, &context),
         Poll::Ready(Event::Over(Over::Behind))
     );
-    assert!(slow.take(usize::MAX).is_empty());
+    assert!(slow.take(usize::MAX).is_empty() && slow.channels().is_empty());
     assert_eq!(hub.usage(), bytes as f64 / WAITING_BYTES_MAX as f64);
     // It is ended for good.
     slow.listen(&Listening::To(channel("b")));
     assert_eq!(post(&hub, "b", "1"), None);
     assert_eq!(quick.take(usize::MAX).len(), 1);
-    // It receives nothing, and leaves its channels when it leaves itself, not while others wait for their messages.
-    hub.durable_to(post(&hub, "a", "2").unwrap());
-    assert!(slow.take(usize::MAX).is_empty() && counter.woken() == 0);
-    assert_eq!(slow.channels(), [channel("a")]);
+}
+
+#[test]
+fn of_a_listener_that_is_ended_some_channels_are_closed_and_the_others_when_it_leaves() {
+    let hub = Arc::new(Hub::default());
+    let (slow, quick) = (hub.enter(1), hub.enter(2));
+    let names: Vec<_> = (0..LEFT_AT_ONCE + 2)
+        .map(|number| channel(&format!("c{number}")))
+        .collect();
+    for name in &names {
+        slow.listen(&Listening::To(name.clone()));
+    }
+    let last = format!("c{}", LEFT_AT_ONCE + 1);
+    quick.listen(&Listening::To(channel(&last)));
+    let payload = "x".repeat(WAITING_BYTES_MAX);
+    hub.durable_to(post(&hub, "c0", &payload).unwrap());
+    assert!(slow.is_over());
+    assert_eq!(slow.channels(), names[LEFT_AT_ONCE..]);
+    // It receives nothing more, from whatever channel.
+    hub.durable_to(post(&hub, &last, "1").unwrap());
+    assert!(slow.take(usize::MAX).is_empty() && hub.usage() > 0.0);
+    assert_eq!(taken(&quick), ["1"]);
+    assert_eq!(hub.usage(), 0.0);
     drop(slow);
-    assert_eq!(hub.look(|channels| channels.listeners(b"a")), 1);
+    assert_eq!(hub.look(|channels| channels.beginning_with(b"").count()), 1);
 }
 
 #[test]
