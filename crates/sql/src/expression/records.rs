@@ -131,20 +131,22 @@ impl Compiler<'_> {
 
     /// The name of a column, if an expression in parentheses is the name of a table: `(table).column`.
     pub(super) fn column_of_row(&mut self, root: &Tree, field: &ast::Ident) -> Option<Tree> {
-        let mut inner = root;
-        while let Tree::Nested(next) = inner {
-            inner = next;
+        let (name, _) = self.table_of(root)?;
+        Some(Tree::CompoundIdentifier(vec![name.clone(), field.clone()]))
+    }
+
+    /// The table of this query that a name means, also in parentheses: no column has the name.
+    pub fn table_of<'t>(&self, mut tree: &'t Tree) -> Option<(&'t ast::Ident, &ScopeTable)> {
+        while let Tree::Nested(inner) = tree {
+            tree = inner;
         }
-        let Tree::Identifier(table) = inner else {
+        let Tree::Identifier(ident) = tree else {
             return None;
         };
-        let name = name_of(table);
-        let is_table = || {
-            let mut tables = self.scope.tables.iter();
-            tables.any(|table| table.is_named(None, &name) && !table.is_scalar)
-        };
-        let is_own = self.scope.find(None, &name).is_err() && is_table();
-        is_own.then(|| Tree::CompoundIdentifier(vec![table.clone(), field.clone()]))
+        let name = name_of(ident);
+        let mut tables = self.scope.tables.iter();
+        let table = tables.find(|table| table.is_named(None, &name) && !table.is_scalar)?;
+        (self.scope.find(None, &name).is_err()).then_some((ident, table))
     }
 
     /// A field of a row that is a value.

@@ -131,6 +131,13 @@ fn compile_item(
 
 /// The fields of a row as a value: `(table).*`.
 fn fields_of_row(compiler: &mut Compiler<'_>, tree: &Tree) -> Result<Vec<Item>, SqlError> {
+    if let Some((_, table)) = compiler.table_of(tree) {
+        // As `table.*`: its columns have more than a type, such as lengths and collations.
+        let columns = table.columns.clone();
+        return (columns.iter())
+            .map(|column| compile_column(compiler, column))
+            .collect();
+    }
     let row = compiler.compile(tree)?;
     let kind = row.kind();
     let fields = fields_in(&row.expr).ok_or_else(|| match kind {

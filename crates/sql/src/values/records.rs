@@ -5,7 +5,7 @@
 
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
-use sardonyx::schema::{NonFinite, Value, ValueRef};
+use sardonyx::schema::{NonFinite, VALUE_BYTES_MAX, Value, ValueRef};
 
 /// The most fields of a row, as in PostgreSQL.
 pub(crate) const FIELDS_MAX: usize = 1664;
@@ -46,7 +46,7 @@ pub(crate) fn fields_of(description: &[u8]) -> Result<Vec<(&str, SqlType)>, SqlE
 /// The record of a description and its values.
 ///
 /// # Errors
-/// `54001` if records are nested too deep.
+/// `54001` if records are nested too deep; `54000` if the record is too long.
 pub(crate) fn made<'v>(
     description: &[u8],
     values: impl Iterator<Item = ValueRef<'v>>,
@@ -63,6 +63,15 @@ pub(crate) fn made<'v>(
     if depth >= DEPTH_MAX {
         let text = format!("records may be nested {DEPTH_MAX} deep");
         return Err(SqlError::new(code::TOO_COMPLEX, text));
+    }
+    // Each level may double the length of the text.
+    if bytes.len() > VALUE_BYTES_MAX >> depth {
+        let text = format!(
+            "a row of {} bytes is too long: {} are allowed at this depth",
+            bytes.len(),
+            VALUE_BYTES_MAX >> depth
+        );
+        return Err(SqlError::new(code::PROGRAM_LIMIT, text));
     }
     if let Some(first) = bytes.first_mut() {
         *first = depth + 1;

@@ -865,3 +865,24 @@ select u from gg left join unnest(array[1, 2], array['x', null]) with ordinality
 (1,x,1)
 (2,,2)
 NULL
+
+# The columns of (table).* are those of table.*, with their lengths.
+statement ok
+create table sized (a numeric(10, 2), b varchar(5), c char(4))
+
+statement ok
+insert into sized values (1.5, 'b', 'c')
+
+statement ok
+create table copied as select (s).* from sized s
+
+query
+select attname, format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'copied'::regclass and attnum > 0 order by attnum
+----
+a|numeric(10,2)
+b|character varying(5)
+c|character(4)
+
+# Not as in PostgreSQL: a record has a bound.
+statement error 54000
+select row(row(row(repeat('"', 8000000))))
