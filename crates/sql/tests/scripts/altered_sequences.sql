@@ -572,9 +572,9 @@ SELECT nextval('shown'), nextval('shown')
 
 # A start that changes before the first number does not change that.
 statement ok
-CREATE SEQUENCE moved; ALTER SEQUENCE moved START 100
+CREATE SEQUENCE later_start; ALTER SEQUENCE later_start START 100
 
 query
-SELECT nextval('moved')
+SELECT nextval('later_start')
 ----
 1

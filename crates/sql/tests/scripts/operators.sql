@@ -164,7 +164,7 @@ SELECT 'a'
   'b' -- more
 'c', cast('x' as national character(3)) || '.'
 ----
-abc|x  .
+abc|x.
 
 statement error 42601
 SELECT 'a' 'b'
