@@ -63,6 +63,14 @@ WORK = {
     "into": "SELECT id, amount, filler INTO made FROM large",
     "view": "CREATE MATERIALIZED VIEW seen AS SELECT id, amount, filler FROM large",
     "refresh": "REFRESH MATERIALIZED VIEW seen",
+    # Units of a flight: several statements, and one whose plan does not tell that it takes long.
+    "flight": "UPDATE large SET amount = amount + 1 WHERE id > 0; SELECT count(*) FROM small",
+    "block": "DO $$ BEGIN UPDATE large SET amount = amount + 1 WHERE id > 0; RAISE NOTICE 'done'; END $$",
+    "call": "CALL raise_all()",
+    "draws": "SELECT count(nextval('numbers')) FROM generate_series(1, 1000000)",
+    "one": "DELETE FROM small WHERE id = 1",
+    "explain": "EXPLAIN ANALYZE DELETE FROM large WHERE id > 0",
+    "inserts": ";".join(f"INSERT INTO empty VALUES ({n}, {n}, 'filler')" for n in range(1, 10_001)),
     "truncate": "TRUNCATE large",
     "drop": "DROP TABLE large",
 }
@@ -72,6 +80,12 @@ BEFORE = {
     "cascade": "CREATE TABLE part (id int PRIMARY KEY REFERENCES large ON DELETE CASCADE);"
     " INSERT INTO part SELECT id FROM large WHERE id > 0",
     "refresh": "CREATE MATERIALIZED VIEW seen AS SELECT id, amount, filler FROM large",
+    "call": "CREATE PROCEDURE raise_all() LANGUAGE sql AS $$ UPDATE large SET amount = amount + 1 WHERE id > 0 $$",
+    "draws": "CREATE SEQUENCE numbers",
+    # Each row of the other table goes with the one.
+    "one": "INSERT INTO small VALUES (1, 0, 'one');"
+    " CREATE TABLE part (id int PRIMARY KEY, one int REFERENCES small ON DELETE CASCADE); CREATE INDEX ON part (one);"
+    " INSERT INTO part SELECT id, 1 FROM large WHERE id > 0",
 }
 # Its table is dropped, so a writer to it would fail.
 OTHER_ONLY = {"drop"}
@@ -83,6 +97,8 @@ SECONDS_BEFORE = 0.5
 def make(at, name, rows):
     with psycopg.connect(at, autocommit=True) as client:
         client.execute("DROP MATERIALIZED VIEW IF EXISTS seen")
+        client.execute("DROP PROCEDURE IF EXISTS raise_all")
+        client.execute("DROP SEQUENCE IF EXISTS numbers")
         for table in ("made", "part", "empty", "large", "small"):
             client.execute(f"DROP TABLE IF EXISTS {table}")
         for table in ("large", "empty", "small"):
@@ -154,7 +170,7 @@ def percentile(sorted_values, share):
 
 def measure(at, name, writer, rows, every):
     make(at, name, rows)
-    target = "empty" if name in ("insert", "copy") else "large"
+    target = "empty" if name in ("insert", "copy", "inserts") else "large"
     table = {"other": "small", "same": target}[writer]
     begins, waits = multiprocessing.Event(), multiprocessing.Queue()
     ends = multiprocessing.Value("d", float("inf"))

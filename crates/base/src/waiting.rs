@@ -4,6 +4,9 @@
 //! not keep the other tasks of its thread waiting. So the server gives each of its threads a way to step aside
 //! ([`set_step_aside`]), and calls that may take long are made inside [`aside`]. Other threads have none: they just wait.
 //!
+//! Work that holds what others wait for, as the serial stage, has an [`Allowance`]. It looks at that where it looks at its
+//! interrupt. If the allowance is over, the work ends, and its caller does it in another way.
+//!
 //! Invariant: a request to cancel ends one statement, and is used up then; a lost client and the end of the server are
 //! not.
 
@@ -138,6 +141,8 @@ pub enum Reason {
     Shutdown,
     /// The awaited thing can be had in another way.
     Elsewhere,
+    /// It has held for its whole [`Allowance`] what others wait for: it begins again without that.
+    Over,
 }
 
 const REQUEST: u8 = 1;
@@ -232,6 +237,63 @@ impl Interrupt {
     }
 }
 
+/// The bound of work that holds what others wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Allowance {
+    /// For so long, from its beginning.
+    Time(Duration),
+    /// For so many looks whether it is over: a bound that a test can count.
+    Looks(u32),
+}
+
+/// An allowance that is used up bit by bit.
+#[derive(Clone, Copy)]
+enum Left {
+    Until(Instant),
+    Looks(u32),
+    /// Work has looked, and was asked to end.
+    Over,
+}
+
+thread_local! {
+    static LEFT: Cell<Option<Left>> = const { Cell::new(None) };
+}
+
+/// Runs work within an allowance. Returns true beside its result if a look found that the allowance was over: the work was
+/// asked to end, and may have failed for it.
+pub fn allowed<T>(allowance: Allowance, work: impl FnOnce() -> T) -> (T, bool) {
+    struct Before(Option<Left>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            LEFT.set(self.0);
+        }
+    }
+    let left = match allowance {
+        Allowance::Time(time) => Left::Until(Instant::now() + time),
+        Allowance::Looks(looks) => Left::Looks(looks),
+    };
+    let _before = Before(LEFT.replace(Some(left)));
+    let result = work();
+    (result, matches!(LEFT.get(), Some(Left::Over)))
+}
+
+/// A look at the allowance of the calling thread's work: true if it has one that is over.
+#[inline]
+pub fn is_over() -> bool {
+    LEFT.get().is_some_and(look)
+}
+
+#[cold]
+fn look(left: Left) -> bool {
+    let left = match left {
+        Left::Until(end) if Instant::now() < end => return false,
+        Left::Looks(looks) if looks > 0 => Left::Looks(looks - 1),
+        _ => Left::Over,
+    };
+    LEFT.set(Some(left));
+    matches!(left, Left::Over)
+}
+
 /// Runs something whose waits this interrupt ends, and the flag where there is one ([`Reason::Elsewhere`]).
 pub fn interruptible<T>(
     interrupt: &Arc<Interrupt>,
@@ -274,15 +336,16 @@ pub fn is_observed() -> bool {
     STEP_ASIDE.get().is_some() || SCOPE.with_borrow(Option::is_some)
 }
 
-/// The reason to end the wait of the calling thread, if there is one.
+/// The reason to end the wait, or the work, of the calling thread, if there is one.
 pub fn interruption() -> Option<Reason> {
-    SCOPE.with_borrow(|scope| {
+    let reason = SCOPE.with_borrow(|scope| {
         let scope = scope.as_ref()?;
         let elsewhere = scope.elsewhere.as_ref();
         let elsewhere = elsewhere.is_some_and(|flag| flag.load(Ordering::Acquire));
         let reason = scope.interrupt.take();
         reason.or(elsewhere.then_some(Reason::Elsewhere))
-    })
+    });
+    reason.or_else(|| is_over().then_some(Reason::Over))
 }
 
 #[cfg(test)]
@@ -347,6 +410,25 @@ mod tests {
             assert_eq!(interruption(), Some(Reason::Request));
         });
         assert!(!is_observed());
+    }
+
+    #[test]
+    fn an_allowance_is_over_after_its_looks_and_ends_with_its_work() {
+        assert!(!is_over());
+        let looks = |count| (0..count).map(|_| is_over()).collect::<Vec<_>>();
+        let within = allowed(Allowance::Looks(3), || looks(3));
+        assert_eq!(within, (vec![false; 3], false));
+        let (looks, is_over_there) = allowed(Allowance::Looks(1), || {
+            let inner = allowed(Allowance::Looks(0), || looks(1));
+            assert_eq!(inner, (vec![true], true));
+            looks(3)
+        });
+        assert_eq!((looks, is_over_there), (vec![false, true, true], true));
+        let at_once = allowed(Allowance::Time(Duration::ZERO), interruption);
+        assert_eq!(at_once, (Some(Reason::Over), true));
+        let hour = Allowance::Time(Duration::from_secs(3600));
+        assert_eq!(allowed(hour, interruption), (None, false));
+        assert!(!is_over());
     }
 
     #[test]

@@ -2,6 +2,9 @@
 //!
 //! A client that asks for many large values and does not read must not take all memory there is. So a flight whose answers
 //! are large is answered in parts ([`Pending::is_full`]), and the answers of all sessions share one bound.
+//!
+//! A flight that changes many rows is run in parts, too: others have the serial stage between two parts. So a flight of many
+//! deletions holds others for one part, and each command is still a transaction of its own.
 
 use crate::command::line::Line;
 use crate::data::Room;
@@ -15,12 +18,18 @@ pub(crate) const SMALL_BYTES: usize = 64 << 10;
 /// An answer takes its bytes twice: as a value, and as it is sent.
 pub(crate) const COPIES: usize = 2;
 
+/// The rest of a flight waits when its commands have made so many changes. Commands on single values make fewer, as many
+/// as there may be in a flight.
+const CHANGES_MAX: usize = 16 << 10;
+
 /// The memory that the answers of a session take.
 #[derive(Debug)]
 pub(crate) struct Pending {
     /// From so many bytes on the rest of a flight waits.
     full: usize,
     bytes: AtomicUsize,
+    /// The changes of the commands of this part of the flight.
+    changes: AtomicUsize,
     budget: Arc<Budget>,
     share: Mutex<Share>,
     /// Commands that took long, with how many microseconds.
@@ -35,6 +44,7 @@ impl Pending {
         Pending {
             full,
             bytes: AtomicUsize::new(0),
+            changes: AtomicUsize::new(0),
             share: Mutex::new(Share::of(budget.clone())),
             budget,
             slow: Mutex::default(),
@@ -47,6 +57,15 @@ impl Pending {
     #[inline]
     pub fn is_full(&self) -> bool {
         self.bytes.load(Ordering::Relaxed) >= self.full
+            || self.changes.load(Ordering::Relaxed) >= CHANGES_MAX
+    }
+
+    /// Counts the changes of a command.
+    #[inline]
+    pub fn add_changes(&self, changes: usize) {
+        // One thread at a time has the serial stage.
+        let all = self.changes.load(Ordering::Relaxed).saturating_add(changes);
+        self.changes.store(all, Ordering::Relaxed);
     }
 
     /// The room of the next answer: at most `most` bytes, and no more than there is memory for.
@@ -134,6 +153,7 @@ impl Pending {
 
     /// All answers were sent.
     pub fn release(&self) {
+        self.changes.store(0, Ordering::Relaxed);
         if self.bytes.swap(0, Ordering::Relaxed) > SMALL_BYTES {
             *self.share() = Share::of(self.budget.clone());
         }

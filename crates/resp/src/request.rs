@@ -266,6 +266,7 @@ impl Commands {
         if data.script_has_read {
             request.pending.note_script_read();
         }
+        request.pending.add_changes(data.state.changes());
         let reply = ran?;
         let (mut listed, behind) = (data.effects.there(), data.database);
         let waits = listed.as_mut().and_then(|listed| listed.waits.take());

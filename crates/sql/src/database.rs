@@ -13,11 +13,13 @@ use sardonyx::schema::{Schema, SchemaBuilder, Type, Value};
 use sardonyx::{Durability, Error, Tables, Transaction};
 use sardonyx_base::channels::{Hub, Posting};
 use sardonyx_base::memory::Budget;
+use sardonyx_base::waiting::Allowance;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 /// A procedure of the program. It is called with the transaction and the arguments of `CALL`, and returns values for
 /// its one row, or none.
@@ -42,6 +44,7 @@ pub struct Database {
     /// The number of statements of an open transaction at which its flights run aside.
     aside_from: AtomicUsize,
     beside: Mutex<BesideLimits>,
+    allowance: Mutex<Allowance>,
     posting: Arc<Posting>,
     advisory: Arc<AdvisoryLocks>,
     /// The number of the next session, for its temporary tables.
@@ -93,6 +96,9 @@ impl Default for BesideLimits {
         }
     }
 }
+
+/// The time that a unit has in the serial stage, if it may run again aside. To undo its changes takes about as long.
+const ALLOWANCE: Allowance = Allowance::Time(Duration::from_millis(3));
 
 /// The number of statements of a transaction at which it moves aside by default: running fewer of them again costs less
 /// than a snapshot.
@@ -172,6 +178,7 @@ impl Database {
             has_keyspace: AtomicBool::new(false),
             aside_from: AtomicUsize::new(ASIDE_FROM),
             beside: Mutex::default(),
+            allowance: Mutex::new(ALLOWANCE),
             posting: posting(itself),
             advisory: Arc::default(),
             next_session: AtomicU64::new(1),
@@ -188,6 +195,16 @@ impl Database {
     #[doc(hidden)]
     pub fn set_beside(&self, limits: BesideLimits) {
         *locked(&self.beside) = limits;
+    }
+
+    /// Sets the allowance of a unit in the serial stage.
+    #[doc(hidden)]
+    pub fn set_allowance(&self, allowance: Allowance) {
+        *locked(&self.allowance) = allowance;
+    }
+
+    pub(crate) fn allowance(&self) -> Allowance {
+        *locked(&self.allowance)
     }
 
     pub(crate) fn beside(&self) -> BesideLimits {

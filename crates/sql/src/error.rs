@@ -236,6 +236,11 @@ impl SqlError {
                 code::SHUTDOWN,
                 "terminating connection due to administrator command",
             ),
+            // No client sees it: the statement is run again.
+            Reason::Over => (
+                code::QUERY_CANCELED,
+                "the time of a statement in the serial stage is over",
+            ),
             Reason::Elsewhere => (code::INTERNAL, "a wait was ended that nobody repeats"),
         };
         let mut error = SqlError::new(code, text);

@@ -51,6 +51,9 @@ pub(crate) trait State: ReadRows + Sized {
 
     /// Notes where a row of a table was found.
     fn note(&self, places: &Places, place: Place, table: u16, at: Option<Address>);
+
+    /// The number of its changes: of rows, of entries of indexes, and of their pages.
+    fn changes(&self) -> usize;
 }
 
 /// Keys in a transaction.
@@ -102,6 +105,11 @@ impl State for Transaction<'_> {
             places.suffice_for(|| self.count_rows(table).unwrap_or(0));
         }
     }
+
+    #[inline]
+    fn changes(&self) -> usize {
+        Transaction::changes(self)
+    }
 }
 
 /// Hints give the present addresses of rows.
@@ -131,4 +139,8 @@ impl State for &SpaceSnapshot {
     }
 
     fn note(&self, _: &Places, _: Place, _: u16, _: Option<Address>) {}
+
+    fn changes(&self) -> usize {
+        0
+    }
 }

@@ -1,5 +1,5 @@
-//! Bounds of the memory that a client may have the server keep or gather: watched keys, commands that wait for `EXEC`,
-//! answers.
+//! Bounds of the memory that a client may have the server keep or gather, and of the changes of a flight: watched keys,
+//! commands that wait for `EXEC`, answers, deletions.
 
 use crate::common::text::answers;
 use crate::common::{World, encode, now, send};
@@ -312,4 +312,46 @@ fn an_exec_without_memory_for_its_answer_leaves_the_session_in_its_database() {
         let is_there = if undone { ":1" } else { ":0" };
         assert_eq!(ask(&mut session, &["EXISTS", "here"]), is_there);
     }
+}
+
+#[test]
+fn a_flight_that_deletes_many_elements_lets_others_go_between_its_parts() {
+    let world = World::new(1);
+    let (mut session, mut other) = (world.session(), world.session());
+    let keys = 600;
+    for key in 0..keys {
+        let add = words(&["SADD", &format!("s{key}")], 60, |member| {
+            format!("m{member}")
+        });
+        assert_eq!(ask(&mut session, &add), ":60");
+    }
+    // `(received, parts)`: how many keys another client sees after each part.
+    let mut parts = |sent: Vec<Vec<String>>| {
+        let mut input = BytesMut::new();
+        sent.iter()
+            .for_each(|words| input.extend_from_slice(&encode(words)));
+        let (mut all, mut seen) = (Vec::new(), Vec::new());
+        loop {
+            let flight = session.take(&mut input).expect("commands");
+            if flight.is_empty() {
+                break (all, seen);
+            }
+            let mut output = BytesMut::new();
+            now(session.run(flight, &mut output));
+            session.sent();
+            all.extend(answers(&output));
+            seen.push(ask(&mut other, &["DBSIZE"]));
+        }
+    };
+    let delete = |key: usize| vec!["DEL".to_string(), format!("s{key}")];
+    let (all, seen) = parts((0..keys).map(delete).collect());
+    assert_eq!(all, vec![":1"; keys]);
+    assert!(seen.len() > 2, "{seen:?}");
+    assert_eq!(seen.last().map(String::as_str), Some(":0"));
+    let set = |key: usize| vec!["SET".to_string(), format!("k{key}"), "text".into()];
+    let (all, seen) = parts((0..1024).map(set).collect());
+    assert_eq!(
+        (all, seen),
+        (vec!["+OK".to_string(); 1024], vec![":1024".to_string()])
+    );
 }

@@ -17,14 +17,15 @@ use sardonyx_base::waiting::{self, Reason};
 use sardonyx_storage::log::LogError;
 use std::sync::Arc;
 
-/// After so many rows of a table without a fitting index it is asked whether the statement is to end.
-const ROWS_BETWEEN_LOOKS: usize = 4096;
+/// The number of rows between two looks if the statement is to end.
+const ROWS_BETWEEN_LOOKS: usize = 256;
 
 /// Looks now and then whether the statement is to end, while rows are looked at one by one.
 ///
 /// # Errors
 /// Why it is to end.
-pub(super) fn check_interruption(row: usize) -> Result<(), TableError> {
+#[inline]
+pub fn check_interruption(row: usize) -> Result<(), TableError> {
     if row.is_multiple_of(ROWS_BETWEEN_LOOKS)
         && let Some(reason) = waiting::interruption()
     {

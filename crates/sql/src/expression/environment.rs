@@ -153,7 +153,10 @@ impl StatementContext {
     pub fn check_interrupted(&self) -> Result<(), SqlError> {
         // One request ends one statement.
         let reason = match self.database {
-            Some(_) => self.interrupt.take(),
+            Some(_) => {
+                let reason = self.interrupt.take();
+                reason.or_else(|| waiting::is_over().then_some(Reason::Over))
+            }
             // Conditions of tables know the statement by its thread alone.
             None => waiting::interruption(),
         };

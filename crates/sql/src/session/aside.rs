@@ -15,7 +15,7 @@
 use super::beside::{Came, Work};
 use super::state::{OpenTransaction, Reading, TransactionState};
 use super::unit::{self, Unit, UnitDone};
-use super::{Session, spans};
+use super::{Session, control, spans};
 use crate::class::Class;
 use crate::constraints;
 use crate::database::Database;
@@ -25,7 +25,6 @@ use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step, Tag};
 use crate::signals::Effects;
 use crate::violations::explained;
-use crate::write_target::WriteTarget;
 use sardonyx::low_level::LeftRows;
 use sardonyx::rows::OpenRows;
 use sardonyx::{Error, Snapshot, Ticket, Transaction};
@@ -35,7 +34,7 @@ use sqlparser::ast::Statement;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use tracing::{Instrument, Span};
 
 /// The most bytes that a transaction keeps aside.
@@ -80,30 +79,16 @@ pub(super) fn own_version() -> u64 {
 static OWN_VERSIONS: AtomicU64 = AtomicU64::new(1 << 63);
 
 /// True if a statement can run aside. A table that the commit empties or drops needs the stage.
-fn is_possible(statement: &Prepared, database: &Database) -> bool {
+pub(super) fn is_possible(statement: &Prepared, database: &Database) -> bool {
     match (statement.class(), statement.statement()) {
+        // It may call a procedure of the program.
+        _ if statement.block().is_some() => !statement.text().to_ascii_lowercase().contains("call"),
         (Class::Define, _) => !statement.ends_at_commit(),
         (_, Some(Statement::Call(function))) => {
             let name = of_public(&function.name);
             name.is_ok_and(|name| database.registered(&name).is_none())
         }
         _ => true,
-    }
-}
-
-/// The same step again, if it defines something.
-fn definition_of(step: &Step) -> Option<Step> {
-    match step {
-        Step::Execute {
-            statement,
-            parameters,
-            rows_max,
-        } if statement.class() == Class::Define => Some(Step::Execute {
-            statement: statement.clone(),
-            parameters: parameters.clone(),
-            rows_max: *rows_max,
-        }),
-        _ => None,
     }
 }
 
@@ -117,7 +102,7 @@ fn is_control(step: &Step) -> bool {
 }
 
 /// True if a step is the commit of a transaction.
-fn is_commit(step: &Step) -> bool {
+pub(super) fn is_commit(step: &Step) -> bool {
     match step {
         Step::Execute { statement, .. } => {
             matches!(
@@ -126,6 +111,34 @@ fn is_commit(step: &Step) -> bool {
             )
         }
         _ => false,
+    }
+}
+
+impl OpenTransaction {
+    /// Gives it rows aside, over a snapshot with the version of its catalogue and the group with which it is durable.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(super) fn go_aside(
+        &mut self,
+        database: &Database,
+        (snapshot, version, group): (Snapshot, u64, u64),
+        bytes_max: usize,
+    ) -> Result<(), SqlError> {
+        let rows = snapshot
+            .open()?
+            .with_bytes_max(bytes_max)
+            .counted_in(database.memory().clone());
+        self.is_new_aside = true;
+        self.reading = Reading::Live;
+        self.aside = Some(Kept::new(Aside {
+            rows,
+            snapshot,
+            version,
+            group,
+            effects: Effects::default(),
+        }));
+        Ok(())
     }
 }
 
@@ -196,27 +209,49 @@ impl Session {
                 (committed.snapshot, committed.version, committed.group)
             }
         };
-        let rows = snapshot
-            .open()?
-            .with_bytes_max(BYTES_MAX)
-            .counted_in(database.memory().clone());
-        open.is_new_aside = true;
-        open.reading = Reading::Live;
-        open.aside = Some(Kept::new(Aside {
-            rows,
-            snapshot,
-            version,
-            group,
-            effects: Effects::default(),
-        }));
+        open.go_aside(database, (snapshot, version, group), BYTES_MAX)?;
         Ok(true)
     }
 
     /// Runs steps aside, up to and including the commit of the transaction. Returns the rest of the steps.
     pub(super) async fn run_aside(&mut self, steps: &mut VecDeque<Step>) -> UnitDone {
+        let unit = self.unit_of(std::mem::take(steps));
+        let mut done = self.run_unit_aside(unit);
+        if done.skips || !done.rest.front().is_some_and(is_commit) {
+            return *done;
+        }
+        let needs_stage = self.has_changed_others();
+        let committed = self.commit_aside(&mut done).await;
+        let committed = committed.or_else(|error| match (error, &mut self.state.transaction) {
+            // Without its rows aside, the transaction is run again with the rest, and compared.
+            (NotCommitted::Changed, TransactionState::Open(open)) if open.history.is_whole() => {
+                open.leave_aside();
+                Ok(())
+            }
+            // Another attempt would not help.
+            (NotCommitted::Changed, _) if needs_stage => Err(too_long()),
+            (NotCommitted::Changed, _) => Err(SqlError::new(
+                code::SERIALIZATION_FAILURE,
+                "could not serialize access due to concurrent update",
+            )
+            .hint("The transaction might succeed if retried.")),
+            (NotCommitted::Error(error), _) => Err(error),
+        });
+        if let Err(error) = committed {
+            self.not_committed(&mut done, error);
+        }
+        *done
+    }
+
+    /// A unit with the session's state.
+    pub(super) fn unit_of(&mut self, steps: VecDeque<Step>) -> Box<Unit> {
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
-        let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
+        Unit::new(self.database.clone(), state, steps)
+    }
+
+    /// Runs a unit with the transaction's rows aside, up to its end.
+    pub(super) fn run_unit_aside(&mut self, unit: Box<Unit>) -> Box<UnitDone> {
         let interrupt = self.state.interrupt.clone();
         let is_long = unit.has_long_step();
         let run = || waiting::interruptible(&interrupt, None, || unit.run_aside());
@@ -225,25 +260,42 @@ impl Session {
             false => run(),
         };
         std::mem::swap(&mut self.state, &mut done.state);
-        if done.skips || !done.rest.front().is_some_and(is_commit) {
-            return *done;
-        }
-        if let Err(error) = self.commit_aside(&mut done).await {
-            if done.rest.front().is_some_and(is_commit) {
-                done.rest.pop_front();
-            }
-            self.state.end(false);
-            done.outcomes.push(Outcome::Failed(error));
-            done.skips = true;
-        }
-        *done
+        done
     }
 
-    /// Commits the transaction, which is the next step.
+    /// Ends a transaction whose commit failed.
+    pub(super) fn not_committed(&mut self, done: &mut UnitDone, error: SqlError) {
+        self.state.end(false);
+        done.skips = true;
+        match done.outcomes.last_mut() {
+            // Without a `COMMIT`, its last statement fails.
+            Some(last @ Outcome::Done(_)) if !done.rest.front().is_some_and(is_commit) => {
+                *last = Outcome::Failed(error);
+            }
+            _ => {
+                if done.rest.front().is_some_and(is_commit) {
+                    done.rest.pop_front();
+                }
+                done.outcomes.push(Outcome::Failed(error));
+            }
+        }
+    }
+
+    /// True if the transaction has changed tables that it did not create.
+    pub(super) fn has_changed_others(&mut self) -> bool {
+        match &mut self.state.transaction {
+            TransactionState::Open(OpenTransaction {
+                aside: Some(aside), ..
+            }) => aside.get().rows.has_changed_others(),
+            _ => false,
+        }
+    }
+
+    /// Commits the transaction, whose end is the next step. A `COMMIT` is taken, and answered.
     ///
     /// # Errors
     /// The reason for which it failed, or for which its fate is unknown.
-    async fn commit_aside(&mut self, done: &mut UnitDone) -> Result<(), SqlError> {
+    pub(super) async fn commit_aside(&mut self, done: &mut UnitDone) -> Result<(), NotCommitted> {
         let TransactionState::Open(OpenTransaction { aside, .. }) = &mut self.state.transaction
         else {
             return Ok(());
@@ -251,72 +303,64 @@ impl Session {
         let Some(aside) = aside.take() else {
             return Ok(());
         };
+        let database = self.database.clone();
+        let committed = self.try_commit_aside(aside.take(), done).await;
+        committed.map_err(|error| match error {
+            NotCommitted::Changed => NotCommitted::Changed,
+            NotCommitted::Error(error) => {
+                let explained = database
+                    .tables()
+                    .map(|tables| tables.read(|view| Ok(explained(view, error.clone()))));
+                NotCommitted::Error(match explained {
+                    Some(Ok(explained)) => explained,
+                    _ => error,
+                })
+            }
+        })
+    }
+
+    async fn try_commit_aside(
+        &mut self,
+        aside: Aside,
+        done: &mut UnitDone,
+    ) -> Result<(), NotCommitted> {
         let Aside {
             mut rows,
             snapshot,
             version,
             group,
             effects,
-        } = aside.take();
+        } = aside;
         let committing = Committing::of(effects);
-        let span = match done.rest.front() {
-            Some(Step::Execute { statement, .. }) => spans::statement(statement),
-            _ => Span::none(),
+        let (statement, span) = match done.rest.front() {
+            Some(Step::Execute { statement, .. }) => {
+                (statement.clone(), spans::statement(statement))
+            }
+            _ => (Arc::new(Prepared::new("".into(), None, &[])), Span::none()),
         };
         span.in_scope(|| constraints::at_commit(&mut rows))?;
         let database = self.database.clone();
-        let needs_stage = rows.has_changed_others();
-        let installed = match (rows.has_changes(), done.rest.front()) {
-            (true, Some(Step::Execute { statement, .. })) => {
+        let installed = match rows.has_changes() {
+            true => {
                 let work = Work { rows, snapshot };
-                span.in_scope(|| self.install(statement, (work, version), &committing))
+                span.in_scope(|| self.install(&statement, (work, version), &committing))?
             }
             // It has read one state, which is durable with its group.
-            _ => Ok(database.tables_in_memory("a snapshot")?.durable(group)),
+            false => database.tables_in_memory("a snapshot")?.durable(group),
         };
-        let ended = match installed {
-            // The wait for its durability.
-            Ok(durable) => {
-                let durable = durable.instrument(spans::durability()).await;
-                durable.map_err(NotCommitted::from)
-            }
-            Err(error) => Err(error),
-        };
-        match ended {
-            Ok(()) => {
-                committing.durable(&database);
-                done.rest.pop_front();
-                self.state.end(true);
-                let committed = Complete::of(Tag::plain("COMMIT"));
-                let committed = self.state.without_unwanted(Outcome::Done(committed));
-                spans::ended(&span, &committed);
-                done.outcomes.push(committed);
-                Ok(())
-            }
-            // Without its rows aside, the transaction is run again with the rest, and compared.
-            Err(NotCommitted::Changed) => match &mut self.state.transaction {
-                TransactionState::Open(open) if open.history.is_whole() => {
-                    open.leave_aside();
-                    Ok(())
-                }
-                // Another attempt would not help.
-                _ if needs_stage => Err(too_long()),
-                _ => Err(SqlError::new(
-                    code::SERIALIZATION_FAILURE,
-                    "could not serialize access due to concurrent update",
-                )
-                .hint("The transaction might succeed if retried.")),
-            },
-            Err(NotCommitted::Error(error)) => {
-                let explained = database
-                    .tables()
-                    .map(|tables| tables.read(|view| Ok(explained(view, error.clone()))));
-                Err(match explained {
-                    Some(Ok(explained)) => explained,
-                    _ => error,
-                })
-            }
+        // The wait for its durability.
+        installed.instrument(spans::durability()).await?;
+        committing.durable(&database);
+        let notice = control::unbegun(&self.state);
+        self.state.end(true);
+        if done.rest.front().is_some_and(is_commit) {
+            done.rest.pop_front();
+            let committed = Complete::of(Tag::plain("COMMIT")).with_notice(notice);
+            let committed = self.state.without_unwanted(Outcome::Done(committed));
+            spans::ended(&span, &committed);
+            done.outcomes.push(committed);
         }
+        Ok(())
     }
 
     /// Makes the changes of a transaction that has run aside. The ticket resolves when they are durable.
@@ -410,7 +454,7 @@ impl Committing {
 }
 
 /// The reason for which a transaction that has run aside is not committed.
-enum NotCommitted {
+pub(super) enum NotCommitted {
     /// Rows that it read have changed.
     Changed,
     Error(SqlError),
@@ -443,89 +487,4 @@ fn too_long() -> SqlError {
         ),
     )
     .hint("Define in a transaction of its own, or at the beginning; or use several transactions.")
-}
-
-impl Unit {
-    /// Runs steps with the rows that the transaction has aside, up to its commit, which it leaves.
-    pub fn run_aside(mut self: Box<Self>) -> Box<UnitDone> {
-        let span = self.span();
-        let _inside = span.enter();
-        let mut skips = false;
-        let begun = self.with_aside(Unit::begin_aside);
-        if let Some(Err(error)) = begun {
-            if self.has_refused_definition() {
-                return self.into_done(false);
-            }
-            // The rows have only a part of the transaction's changes.
-            if let TransactionState::Open(open) = &mut self.state_mut().transaction {
-                open.leave_aside();
-            }
-            self.fail_aside(error);
-            skips = true;
-        }
-        while !skips && let Some(step) = self.next_step() {
-            if is_commit(&step) {
-                self.give_back(step);
-                break;
-            }
-            let again = definition_of(&step);
-            skips = self.step_aside(step);
-            if skips
-                && let Some(step) = again
-                && self.has_refused_definition()
-            {
-                self.take_back_failure();
-                self.give_back(step);
-                return self.into_done(false);
-            }
-            if !matches!(self.state().transaction, TransactionState::Open(_)) {
-                break;
-            }
-        }
-        self.into_done(skips)
-    }
-
-    /// True if a definition has to run in the stage, since a table has too many rows. The transaction continues there.
-    fn has_refused_definition(&mut self) -> bool {
-        match &mut self.state_mut().transaction {
-            TransactionState::Open(open) | TransactionState::Failed(open) => {
-                let aside = open.aside.as_mut();
-                let is_refused =
-                    aside.is_some_and(|aside| aside.get().rows.has_refused_definition());
-                if is_refused {
-                    open.leave_aside();
-                    open.is_of_stage = true;
-                }
-                is_refused
-            }
-            TransactionState::Idle => false,
-        }
-    }
-
-    /// Calls `act` with the rows that the transaction has aside, if it has some.
-    pub(super) fn with_aside<R>(
-        &mut self,
-        act: impl FnOnce(&mut Unit, &mut dyn WriteTarget) -> R,
-    ) -> Option<R> {
-        let TransactionState::Open(open) = &mut self.state_mut().transaction else {
-            return None;
-        };
-        let mut aside = open.aside.take()?;
-        open.is_aside = true;
-        let there = aside.get();
-        std::mem::swap(self.effects_mut(), &mut there.effects);
-        self.set_version(Some(there.version));
-        let result = act(self, &mut there.rows);
-        if let Some(version) = self.set_version(None) {
-            there.version = version;
-        }
-        std::mem::swap(self.effects_mut(), &mut there.effects);
-        // A transaction that has failed may go back to a savepoint.
-        if let TransactionState::Open(open) | TransactionState::Failed(open) =
-            &mut self.state_mut().transaction
-        {
-            open.aside = Some(aside);
-        }
-        Some(result)
-    }
 }

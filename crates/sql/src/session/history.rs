@@ -22,7 +22,7 @@ pub const REPLAYED_STATEMENTS_MAX: usize = 10_000;
 pub const REPLAYED_BYTES_MAX: usize = 256 << 20;
 
 /// The history of an open transaction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     events: Vec<Event>,
     statements: usize,
@@ -32,7 +32,7 @@ pub(crate) struct History {
 }
 
 /// An event of a transaction.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Event {
     Statement(Remembered),
     /// A place to which the transaction went back later.

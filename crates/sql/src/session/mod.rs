@@ -6,6 +6,7 @@
 //! - [`block`]: the statements of `DO`;
 //! - [`handling`]: steps that need no serial call;
 //! - [`on_node`]: units on a node's tables;
+//! - [`overrun`]: units that had the serial stage for too long;
 //! - [`reading`]: statements that read a snapshot;
 //! - [`following`]: the statements that are refused on tables that another program has open: a session only reads
 //!   snapshots;
@@ -33,6 +34,7 @@ mod history;
 mod listing;
 mod maintaining;
 mod on_node;
+mod overrun;
 mod parameters;
 mod reading;
 mod spans;
@@ -78,6 +80,8 @@ pub struct Session {
     locker: Locker,
     /// It may have advisory locks until its transaction ends.
     has_locks: bool,
+    /// True if the next unit is the last run of its statements: it has the stage as long as it takes.
+    is_last_run: bool,
 }
 
 impl Drop for Session {
@@ -126,6 +130,7 @@ impl Session {
             has_temporary: false,
             locker: database_locks,
             has_locks: false,
+            is_last_run: false,
         })
     }
 
@@ -463,7 +468,8 @@ impl Session {
         let ticket = turn.map(|turn| {
             let state = self.state.by_itself();
             let unit = Unit::new(self.database.clone(), state, unit);
-            unit.submit(turn)
+            let is_long = unit.may_take_long();
+            unit.submit(turn, is_long)
         });
         sent.0.push((count, ticket, spans::durability()));
         true
@@ -495,6 +501,7 @@ impl Session {
     /// Runs a unit, and what it was given back. None if it is a statement that only reads, and is to read beside a long
     /// statement: the steps are as they were.
     async fn run_unit(&mut self, steps: &mut VecDeque<Step>) -> Option<UnitDone> {
+        let is_last = std::mem::take(&mut self.is_last_run);
         match self.goes_aside(steps) {
             Ok(true) => return Some(self.run_aside(steps).await),
             Ok(false) => {}
@@ -507,48 +514,7 @@ impl Session {
         if let Some(node) = self.database.node().cloned() {
             return Some(self.run_on_node(node, steps).await);
         }
-        let is_idle = matches!(self.state.transaction, TransactionState::Idle);
-        let database = self.database.clone();
-        let turn = match turn_for(
-            &database,
-            &self.state.interrupt,
-            is_idle && reads_alone(steps),
-        ) {
-            Ok(Some(turn)) => turn,
-            Ok(None) => return None,
-            Err(error) => {
-                self.state.fail();
-                let count = unit::ends(&std::mem::take(steps));
-                return Some(UnitDone::refused(error, count, self.status()));
-            }
-        };
-        let implicit = self.state.transaction.before_implicit();
-        // It stays if the engine does not give the state back.
-        let kept = self.state.kept();
-        let state = std::mem::replace(&mut self.state, kept);
-        let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
-        let count = unit.steps();
-        let ran = match unit.stays_open() {
-            // Nothing is awaited: its reads count only once the transaction commits, which reads again and waits until
-            // it is durable.
-            true => unit.run_undone(turn),
-            false => {
-                let ticket = unit.submit(turn);
-                ticket.instrument(spans::durability()).await
-            }
-        };
-        Some(match ran {
-            Ok(Ok(mut done) | Err(mut done)) => {
-                std::mem::swap(&mut self.state, &mut done.state);
-                done.posted.take().into_iter().for_each(Posted::durable);
-                *done
-            }
-            Err(error) => {
-                // The fate of the unit is unknown, or it did not run at all.
-                self.state.lost(is_idle, implicit);
-                UnitDone::refused(error.into(), count, self.status())
-            }
-        })
+        self.run_in_stage(steps, is_last).await
     }
 }
 

@@ -98,7 +98,7 @@ pub(crate) struct OpenTransaction {
 }
 
 /// A savepoint of an open transaction.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Savepoint {
     name: String,
     /// The place in the history at that time.
@@ -361,6 +361,15 @@ impl SessionState {
 }
 
 impl TransactionState {
+    /// A copy of a transaction that [may run again](OpenTransaction::may_run_again), or of none.
+    pub fn copied(&self) -> TransactionState {
+        match self {
+            TransactionState::Idle => TransactionState::Idle,
+            TransactionState::Open(open) => TransactionState::Open(open.copied()),
+            TransactionState::Failed(open) => TransactionState::Failed(open.copied()),
+        }
+    }
+
     pub fn status(&self) -> TransactionStatus {
         match self {
             TransactionState::Idle => TransactionStatus::Idle,
@@ -413,6 +422,27 @@ impl TransactionState {
 }
 
 impl OpenTransaction {
+    /// True if its next statements may write and be run twice: it has no rows aside, and nothing that only the stage runs.
+    pub fn may_run_again(&self) -> bool {
+        self.aside.is_none() && !self.is_of_stage && !self.read_only && self.history.is_whole()
+    }
+
+    /// A copy, without rows aside.
+    fn copied(&self) -> OpenTransaction {
+        OpenTransaction {
+            settings_before: self.settings_before.clone(),
+            drawn_before: self.drawn_before.clone(),
+            reading: self.reading.clone(),
+            history: self.history.clone(),
+            savepoints: self.savepoints.clone(),
+            aside: None,
+            is_aside: false,
+            is_new_aside: false,
+            signals: Signals::default(),
+            ..*self
+        }
+    }
+
     /// Says whether it only reads.
     ///
     /// # Errors

@@ -1,13 +1,15 @@
 //! A unit: the steps of a flight that run in one serial call. It begins with the replay of an open transaction. It ends
 //! where the transaction does, where a step fails, or with the flight.
 
+mod aside;
 mod controlling;
 mod replay;
+mod trial;
 mod turns;
 
+pub(super) use trial::Trial;
 pub(super) use turns::{SHORT_COPY_BYTES_MAX, SHORT_STATEMENTS_MAX, is_long_step};
 
-use super::control;
 use super::execute::{Call, check_may_write};
 use super::given::Given;
 use super::history::{Told, is_of_the_engine};
@@ -22,6 +24,7 @@ use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, Outcome, Step, Tag, TransactionStatus};
 use crate::running::{now, seed};
+use crate::sequences::Done;
 use crate::signals::Effects;
 use crate::temporary;
 use crate::write_target::WriteTarget;
@@ -46,6 +49,10 @@ pub(super) struct Unit {
     span: Span,
     /// The version of the catalogue of rows that a transaction has aside.
     version: Option<u64>,
+    /// The draws of an earlier run from sequences.
+    again: Done,
+    /// If it may be run again from its beginning.
+    trial: Option<Trial>,
 }
 
 /// The result of a unit.
@@ -59,6 +66,8 @@ pub(super) struct UnitDone {
     pub rest: VecDeque<Step>,
     /// Its notifications, if it has committed.
     pub posted: Option<Posted>,
+    /// If its changes are undone, and it is to be run again from its beginning.
+    pub trial: Option<Trial>,
 }
 
 /// The end of a unit's serial call: it commits, or its changes are undone.
@@ -88,6 +97,7 @@ impl UnitDone {
             skips,
             rest: VecDeque::new(),
             posted: None,
+            trial: None,
         }
     }
 }
@@ -113,6 +123,14 @@ pub(super) fn ends(steps: &VecDeque<Step>) -> Vec<bool> {
     steps.map(|step| matches!(step, Step::Sync)).collect()
 }
 
+/// The word by which a statement begins a transaction.
+fn begin_word(is_begin: bool) -> &'static str {
+    match is_begin {
+        true => "BEGIN",
+        false => "START TRANSACTION",
+    }
+}
+
 /// The end of a serial call.
 enum End {
     Commit,
@@ -127,7 +145,11 @@ enum Next {
 
 impl Unit {
     /// On the heap: it is passed on several times before it runs.
-    pub fn new(database: Arc<Database>, state: SessionState, steps: VecDeque<Step>) -> Box<Unit> {
+    pub fn new(
+        database: Arc<Database>,
+        mut state: SessionState,
+        steps: VecDeque<Step>,
+    ) -> Box<Unit> {
         let (is_open, may_return) = match &state.transaction {
             TransactionState::Open(open) => (true, open.remembers_failures()),
             _ => (false, false),
@@ -135,6 +157,8 @@ impl Unit {
         let remembers = may_return || may_stay_open(is_open, &steps);
         Box::new(Unit {
             database,
+            again: std::mem::take(&mut state.again),
+            trial: None,
             state,
             steps,
             outcomes: Vec::new(),
@@ -171,97 +195,35 @@ impl Unit {
         }
     }
 
+    pub(super) fn state(&self) -> &SessionState {
+        &self.state
+    }
+
     /// For each step, true if it is an end.
     pub fn steps(&self) -> Vec<bool> {
         ends(&self.steps)
     }
 
-    pub(super) fn span(&self) -> Span {
-        self.span.clone()
-    }
-
-    pub(super) fn state(&self) -> &SessionState {
-        &self.state
-    }
-
-    pub(super) fn state_mut(&mut self) -> &mut SessionState {
-        &mut self.state
-    }
-
-    pub(super) fn effects_mut(&mut self) -> &mut Effects {
-        &mut self.effects
-    }
-
-    /// Sets the version of the catalogue for plans, or the newest. Returns the one before.
-    pub(super) fn set_version(&mut self, version: Option<u64>) -> Option<u64> {
-        std::mem::replace(&mut self.version, version)
-    }
-
-    pub(super) fn next_step(&mut self) -> Option<Step> {
-        self.steps.pop_front()
-    }
-
-    pub(super) fn give_back(&mut self, step: Step) {
-        self.steps.push_front(step);
-    }
-
-    pub(super) fn into_done(self: Box<Self>, skips: bool) -> Box<UnitDone> {
-        Box::new(UnitDone {
-            state: self.state,
-            outcomes: self.outcomes,
-            skips,
-            rest: self.steps,
-            posted: None,
-        })
-    }
-
-    /// Fails a transaction that has its rows aside.
-    pub(super) fn fail_aside(&mut self, error: SqlError) {
-        self.failed(error, false);
-    }
-
-    /// Takes back the failure of the last step, which continues elsewhere.
-    pub(super) fn take_back_failure(&mut self) {
-        self.outcomes.pop();
-        self.state.transaction = match std::mem::take(&mut self.state.transaction) {
-            TransactionState::Failed(open) => TransactionState::Open(open),
-            other => other,
-        };
-    }
-
-    /// Runs a step with the rows that the transaction has aside. Returns true if it failed.
-    pub(super) fn step_aside(&mut self, step: Step) -> bool {
-        let is_control = matches!(&step, Step::Execute { statement, .. }
-            if statement.class() == Class::Control);
-        if let (Step::Execute { statement, .. }, true) = (&step, is_control) {
-            let outcome = control::without_data(&mut self.state, statement);
-            let has_failed = matches!(outcome, Some(Outcome::Failed(_)));
-            let state = &self.state;
-            let outcome = outcome.map(|outcome| state.without_unwanted(outcome));
-            self.outcomes.extend(outcome);
-            return has_failed;
-        }
-        match self.with_aside(|unit, rows| unit.step(rows, step, &mut false)) {
-            Some(Next::Go) => false,
-            Some(Next::End(_, skips)) => skips,
-            None => true,
-        }
-    }
-
     /// Runs it: `Err` if its changes are undone.
     pub fn run(mut self: Box<Self>, tx: &mut dyn WriteTarget) -> UnitEnd {
-        let (end, skips) = {
+        let ((end, skips), is_over) = {
             let span = self.span.clone();
             let _inside = span.enter();
             // Conditions of tables know the statement by its thread.
             let interrupt = self.state.interrupt.clone();
-            waiting::interruptible(&interrupt, None, || self.run_steps(tx))
+            waiting::interruptible(&interrupt, None, || match self.allowance() {
+                Some(allowance) => waiting::allowed(allowance, || self.run_steps(tx)),
+                None => (self.run_steps(tx), false),
+            })
         };
         if self.defined {
             // Plans of undone definitions are invalid, too.
             self.database.catalogue_changed();
         }
         let commits = matches!(end, End::Commit);
+        if is_over && !commits && self.has_failed() {
+            return Err(self.to_run_again());
+        }
         let posted = commits.then(|| {
             let mut effects = std::mem::take(&mut self.effects);
             let mut signals = std::mem::take(&mut self.state.due);
@@ -275,6 +237,7 @@ impl Unit {
             skips,
             rest: self.steps,
             posted: posted.flatten(),
+            trial: None,
         });
         if commits { Ok(done) } else { Err(done) }
     }
@@ -283,7 +246,9 @@ impl Unit {
         if let Err(error) = self.replay(tx) {
             let is_end = self.first_ends();
             // A `Step::Sync` is an end all the same, but its outcome is the error of its commit.
-            let is_sync = matches!(self.steps.pop_front(), Some(Step::Sync));
+            let first = self.steps.pop_front();
+            let is_sync = matches!(first, Some(Step::Sync));
+            first.into_iter().for_each(|step| self.note_ran(step));
             self.outcomes.push(Outcome::Failed(error));
             match is_end {
                 true => self.state.end(false),
@@ -301,6 +266,10 @@ impl Unit {
         }
         let mut implicit = is_implicit || self.state.transaction.is_implicit();
         loop {
+            if let Err(error) = self.check_allowance() {
+                self.failed(error, implicit);
+                return (End::Undo, true);
+            }
             let Some(step) = self.steps.pop_front() else {
                 // The rest of the transaction comes with the next flight.
                 if let TransactionState::Open(open) = &mut self.state.transaction {
@@ -342,6 +311,7 @@ impl Unit {
                 }
                 let status = self.state.transaction.status();
                 self.outcomes.push(Outcome::Synced(status));
+                self.note_ran(Step::Sync);
                 return Next::Go;
             }
             Step::Execute {
@@ -350,16 +320,32 @@ impl Unit {
                 rows_max,
             } => (statement, parameters, None, rows_max),
             Step::Copy { statement, data } => (statement, Vec::new(), Some(Arc::new(data)), 0),
-            Step::Fail(error) => return self.failed(error, *implicit),
+            Step::Fail(error) => {
+                self.note_ran(Step::Fail(error.clone()));
+                return self.failed(error, *implicit);
+            }
         };
         if !self.outcomes.is_empty() {
             self.state.begin_statement();
         }
         let span = spans::statement(&statement);
-        let given = (&parameters[..], data, rows_max);
+        let given = (&parameters[..], data.clone(), rows_max);
         let next = span.in_scope(|| self.statement(tx, &statement, given, implicit));
         if let Some(outcome) = self.outcomes.last() {
             spans::ended(&span, outcome);
+        }
+        if self.trial.is_some() {
+            self.note_ran(match data {
+                None => Step::Execute {
+                    statement,
+                    parameters,
+                    rows_max,
+                },
+                Some(data) => Step::Copy {
+                    statement,
+                    data: Arc::unwrap_or_clone(data),
+                },
+            });
         }
         next
     }
@@ -474,17 +460,28 @@ impl Unit {
             seed: seed(),
             digests: self.remembers,
         };
+        let draws = statement.class() == Class::Write || statement.block().is_some();
         let mut call = Call {
             tx,
             database: &self.database,
             effects: &mut self.effects,
-            drawn: std::mem::take(&mut self.state.again),
+            drawn: match draws {
+                true => std::mem::take(&mut self.again),
+                false => Done::default(),
+            },
             undrawn: Default::default(),
             version: self.version,
         };
         let settings = self.state.settings.clone();
         let ran = call.run(&mut self.state, &given);
         self.version = call.version;
+        if draws {
+            // The next statements drew the others.
+            self.again = call.undrawn;
+            if let Some(trial) = &mut self.trial {
+                trial.note_drawn(&call.drawn);
+            }
+        }
         let ran = match ran {
             Ok(ran) => ran,
             Err(error) => {

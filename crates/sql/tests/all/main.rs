@@ -26,6 +26,7 @@ mod model;
 mod notifications;
 mod one_language;
 mod open_defining;
+mod overruns;
 mod parts;
 mod programs;
 mod queries;

@@ -4,7 +4,7 @@ use super::changed::{Key, Own};
 use super::{OpenRow, OpenRows, OpenScan};
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::constraints::{
-    self, ComputeDefaults, ConstrainedRows, Due, HeldReference, HeldReferences,
+    self, ComputeDefaults, ConstrainedRows, Due, HeldReference, HeldReferences, check_interruption,
 };
 use sardonyx_rows::key::Span;
 use sardonyx_rows::schema::{IndexDefinition, PRIMARY, ValueRef};
@@ -108,6 +108,7 @@ impl ConstrainedRows for OpenRows {
         };
         let mut found = Vec::new();
         while let Some((key, _)) = range.step(false)? {
+            check_interruption(found.len())?;
             found.push(key.into());
         }
         Ok(Some(found))

@@ -7,7 +7,8 @@ use crate::rows::find_row;
 use sardonyx_base::error::Error;
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::constraints::{
-    self, ComputeDefaults, ConstrainedRows, Due, HeldReference, HeldReferences, conditions_of,
+    self, ComputeDefaults, ConstrainedRows, Due, HeldReference, HeldReferences, check_interruption,
+    conditions_of,
 };
 use sardonyx_rows::key::Edge;
 use sardonyx_rows::row::check_declared;
@@ -94,12 +95,17 @@ impl ConstrainedRows for Transaction<'_> {
         };
         let places = index.walk(nodes, rows, Some(edge(false)), Some(edge(true)))?;
         let mut cursor = index.cursor(places);
-        let next = || {
+        let mut next = || {
             cursor
                 .next(nodes, |_| {})
                 .unwrap_or_else(|never| match never {})
         };
-        Ok(Some(std::iter::from_fn(next).collect()))
+        let mut found = Vec::new();
+        while let Some(at) = next() {
+            check_interruption(found.len())?;
+            found.push(at);
+        }
+        Ok(Some(found))
     }
 
     fn last_by_key(&self, table: u16) -> Result<Option<Address>, TableError> {

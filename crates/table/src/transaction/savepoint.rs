@@ -46,6 +46,13 @@ impl Transaction<'_> {
         }
     }
 
+    /// The number of steps that would undo it: the changes so far of rows, of entries of indexes, and of bytes.
+    #[doc(hidden)]
+    #[inline]
+    pub fn changes(&self) -> usize {
+        self.space.undo.len()
+    }
+
     /// Marks how far the transaction has come, to [return](Transaction::return_to) there.
     #[inline]
     pub fn mark(&mut self) -> Marked {

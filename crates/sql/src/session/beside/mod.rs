@@ -55,7 +55,7 @@ use std::collections::VecDeque;
 use tracing::Instrument;
 
 /// The most attempts of a statement, if the table's definition changed, or rows that it read.
-const ATTEMPTS: usize = 3;
+pub(super) const ATTEMPTS: usize = 3;
 
 /// The most statements on one table for which a statement waits, each time beginning again. Then it runs in the stage, so
 /// that statements that follow each other do not keep it waiting for ever.
@@ -272,6 +272,7 @@ impl Session {
             }
         }
         self.state.again = again;
+        self.is_last_run = attempts >= ATTEMPTS;
         Ok(None)
     }
 }

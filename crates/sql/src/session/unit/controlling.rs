@@ -1,6 +1,6 @@
 //! `BEGIN`, `COMMIT`, `ROLLBACK` and savepoints within a unit.
 
-use super::{End, Next, Unit};
+use super::{End, Next, Unit, begin_word};
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Tag};
@@ -17,8 +17,7 @@ impl Unit {
     ) -> Next {
         match statement.statement() {
             Some(Statement::StartTransaction { modes, begin, .. }) => {
-                let word = if *begin { "BEGIN" } else { "START TRANSACTION" };
-                match control::begun(&mut self.state, word, modes) {
+                match control::begun(&mut self.state, begin_word(*begin), modes) {
                     Outcome::Failed(error) => self.failed(error, *implicit),
                     outcome => {
                         *implicit = false;

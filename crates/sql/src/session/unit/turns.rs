@@ -22,9 +22,9 @@ pub(in crate::session) const SHORT_STATEMENTS_MAX: usize = 500;
 pub(in crate::session) const SHORT_COPY_BYTES_MAX: usize = 64 << 10;
 
 impl Unit {
-    /// Runs it; the ticket resolves when it is durable.
-    pub fn submit(self: Box<Self>, mut turn: Turn<'_>) -> Ticket<UnitEnd> {
-        if !self.may_take_long() {
+    /// Runs it; the ticket resolves when it is durable. `is_long`: it [may take long](Unit::may_take_long).
+    pub fn submit(self: Box<Self>, mut turn: Turn<'_>, is_long: bool) -> Ticket<UnitEnd> {
+        if !is_long {
             return turn.submit(|tx| self.run(tx));
         }
         waiting::long(|| {
@@ -37,12 +37,16 @@ impl Unit {
         })
     }
 
-    /// Runs it, and undoes its changes.
+    /// Runs it, and undoes its changes. `is_long`: it [may take long](Unit::may_take_long).
     ///
     /// # Errors
     /// The engine did not run it.
-    pub fn run_undone(self: Box<Self>, mut turn: Turn<'_>) -> Result<UnitEnd, Error> {
-        if !self.may_take_long() {
+    pub fn run_undone(
+        self: Box<Self>,
+        mut turn: Turn<'_>,
+        is_long: bool,
+    ) -> Result<UnitEnd, Error> {
+        if !is_long {
             return self.run_and_undo(turn, None);
         }
         waiting::long(|| {
@@ -70,7 +74,7 @@ impl Unit {
     }
 
     /// True if it may delay others for long: by its plans, and by its replay.
-    fn may_take_long(&self) -> bool {
+    pub fn may_take_long(&self) -> bool {
         let again = match &self.state.transaction {
             TransactionState::Open(open) => {
                 let mut again = open.history.statements();

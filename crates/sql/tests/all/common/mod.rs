@@ -1,6 +1,7 @@
 //! A database in memory with a temporary directory, and sessions that are run to their ends.
 
 use sardonyx::Tables;
+use sardonyx_base::waiting::Allowance;
 use sardonyx_sql::{
     Complete, CopyData, Database, Outcome, Session, SessionOptions, SqlError, SqlType, Step, Value,
 };
@@ -41,7 +42,7 @@ impl Fresh {
             .clone()
             .open_tables(fresh.directory.path().join("test.sdx"));
         let tables = Arc::new(tables.expect("it opens"));
-        fresh.database = Database::new(tables).expect("it speaks SQL");
+        fresh.database = over(tables);
         fresh
     }
 
@@ -136,7 +137,14 @@ pub mod on_nodes {
 
 fn open(path: &std::path::Path) -> Arc<Database> {
     let tables = Tables::open(path.join("test.sdx")).expect("it opens");
-    Database::new(Arc::new(tables)).expect("it speaks SQL")
+    over(Arc::new(tables))
+}
+
+/// Its units have the stage for as long as they take, so that no test depends on time.
+fn over(tables: Arc<Tables>) -> Arc<Database> {
+    let database = Database::new(tables).expect("it speaks SQL");
+    database.set_allowance(Allowance::Looks(u32::MAX));
+    database
 }
 
 pub fn session(database: &Arc<Database>) -> Session {
