@@ -179,8 +179,9 @@ impl Reader {
 
     /// Adds the operators of a run.
     fn operators(&mut self, mut run: &str) -> Result<(), TokenizerError> {
+        let mut length = length_of_first(run);
         while !run.is_empty() {
-            let (operator, rest) = run.split_at(length_of_first(run));
+            let (operator, rest) = run.split_at(length);
             if operator.len() > OPERATOR_BYTES_MAX {
                 return Err(TokenizerError {
                     message: "operator too long".into(),
@@ -192,7 +193,8 @@ impl Reader {
             let span = Span::new(self.place, end);
             (self.tokens).push(TokenWithSpan::new(token_of(operator), span));
             self.place = end;
-            run = rest;
+            // Signs are left, each an operator.
+            (run, length) = (rest, 1);
         }
         Ok(())
     }
