@@ -35,6 +35,10 @@ pub struct Client {
 
 /// The request of a client that connects.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one for each connection that begins, and most have the large variant"
+)]
 pub enum Greeted {
     /// A session with this protocol version.
     Startup {
