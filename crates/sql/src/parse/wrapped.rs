@@ -7,7 +7,7 @@ use sqlparser::ast::{Expr, Query, SetExpr, Statement, TableFactor};
 /// `SELECT item FROM (query) AS of_row (columns)`.
 ///
 /// # Errors
-/// Those of the texts, as of [`parse_kept`].
+/// As [`parse_kept`].
 pub(crate) fn selected_from(
     item: &str,
     columns: &[String],
