@@ -349,7 +349,7 @@ fn every_wrong_line_is_named_with_what_would_be_right() {
             "type t\n",
             "type t\ntype t\n",
             7,
-            "the type \"t\" is there already",
+            "the type \"t\" exists already",
         ),
         ("type t\n", "type t$\n", 4, "\"t$\" is no name"),
         ("p 10", "p 4294967297", 5, "allowed is 1 to 4294967296"),
