@@ -409,7 +409,10 @@ fn a_client_asks_no_other_store_than_the_one_it_was_opened_with() {
     let server = at(&empty);
     let error = log.append_at(2, b"two").unwrap_err();
     assert!(error.is_unclear(), "{error}");
-    assert!(error.to_string().contains("not the store of before"), "{error}");
+    assert!(
+        error.to_string().contains("not the store of before"),
+        "{error}"
+    );
     assert_eq!(empty.entries(), 0);
     drop(server);
     let _server = at(&kept);

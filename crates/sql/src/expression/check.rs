@@ -27,7 +27,7 @@ use crate::values::zones::SessionZone;
 use sardonyx::schema::{Schema, Value};
 use sardonyx_rows::condition::{Condition, SqlCheck, SqlColumn};
 use sqlparser::ast::{
-    self, BinaryOperator, Expr as Tree, InTarget, UnaryOperator, Value as Literal,
+    self, AccessExpr, BinaryOperator, Expr as Tree, InTarget, UnaryOperator, Value as Literal,
 };
 use sqlparser::tokenizer::Token;
 
@@ -389,7 +389,9 @@ fn refuse_parts(tree: &Tree, of: Use) -> Result<(), SqlError> {
         }
         Tree::Function(function) => refuse_function(function, of)?,
         // The kept text has no name of the table.
-        Tree::CompoundFieldAccess { root, .. } if is_name(root) => {
+        Tree::CompoundFieldAccess { root, access_chain }
+            if matches!(access_chain.first(), Some(AccessExpr::Dot(_))) && is_name(root) =>
+        {
             let message = format!("fields of a row are not supported in {}", of.words().1);
             return Err(SqlError::unsupported(message)
                 .hint("Write the column without the name of the table in parentheses."));

@@ -224,5 +224,5 @@ UPDATE of_rows SET (a, b) = (SELECT 1)
 statement error 42601
 UPDATE of_rows SET (a, b) = ROW(1)
 
-statement error 0A000
+statement error 42601
 UPDATE of_rows SET (a, b) = (SELECT * FROM of_rows)

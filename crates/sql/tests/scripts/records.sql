@@ -442,7 +442,7 @@ NULL|t
 
 # Not as in PostgreSQL, which compares the fields one by one, and here finds none that differ.
 statement error 42883
-select row('1'::json) as r from gg order by r
+select s from (select a, '1'::json as j from gg) s order by s
 
 query
 select count(distinct g), count(g), count(*) from gg g
