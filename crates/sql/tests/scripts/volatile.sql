@@ -325,3 +325,17 @@ drop table n1
 
 statement DROP SEQUENCE
 drop sequence s1
+
+# Fields that are computed have their effects when rows are counted.
+statement ok
+create sequence counted_rows
+
+query
+select count(row(nextval('counted_rows'))) from generate_series(1, 3)
+----
+3
+
+query
+select nextval('counted_rows')
+----
+4
