@@ -1,8 +1,8 @@
 //! Places of items of outer joins that are null only if the join found no row of the item: the row of such an item is null
 //! as a value, and `count` does not count it. A row that was found is not null, though all its columns may be.
 //!
-//! A table has a column that is never null, or each of its rows gets such a value where it is joined. Other items are
-//! queries with one column more.
+//! A table has a column that is never null, or each of its rows gets such a value where it is joined. A row of functions has
+//! its number. Other items are queries with one column more.
 
 use super::draft::{Draft, FromNode, FromTable, Planned};
 use super::output::Item;
