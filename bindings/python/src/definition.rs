@@ -233,6 +233,7 @@ fn create_index(table: String, name: String, columns: Vec<String>, unique: bool)
             kind: IndexKind::Ordered,
             unique,
             deferrable: false,
+            nulls_equal: false,
         };
         tx.create_index(number, definition)
     }

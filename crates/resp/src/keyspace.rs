@@ -103,8 +103,8 @@ impl Shared {
     pub(crate) fn new(numbers: Numbers, tables: Weak<Tables>) -> Shared {
         let posting = posting(tables);
         Shared {
+            databases: Databases::new(numbers.are_older),
             numbers,
-            databases: Databases::new(),
             ids: AtomicU64::new(0),
             functions: RwLock::default(),
             cursors: Mutex::default(),
@@ -160,6 +160,15 @@ enum Asked {
 }
 
 impl Keyspace {
+    /// Gives the tables of keys that an older version made the names that they have now, also where no client is to be
+    /// served: [`Keyspace::open`] does this, too.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there are tables under both names; the engine's.
+    pub fn give_names(tables: &Tables) -> Result<(), Error> {
+        crate::data::tables::give_names(tables)
+    }
+
     /// The keyspace of a database, whose tables are created where absent; if it is open already, the same once more.
     ///
     /// # Errors
@@ -473,7 +482,7 @@ fn newest_id(tx: &mut Transaction<'_>) -> Result<u64, Error> {
     };
     let keys = there.into_iter().map(|kv| (kv, BY_ID, "id"));
     let elements = ELEMENTS.map(|table| match table {
-        "kv_group" => (table, BY_NUMBER, "number"),
+        "pg_redis.kv_group" => (table, BY_NUMBER, "number"),
         table => (table, PRIMARY, "id"),
     });
     for (table, index, column) in keys.chain(elements) {

@@ -168,6 +168,7 @@ pub fn schema_of<R: Record>() -> Option<Schema> {
         kind: IndexKind::Hash,
         unique: true,
         deferrable: false,
+        nulls_equal: false,
         key: in_key
             .map(|(column, _)| KeyPart {
                 column,

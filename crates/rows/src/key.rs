@@ -52,6 +52,8 @@ pub struct KeyShape {
     parts: Box<[Part]>,
     /// True if an entry has the whole key: then the row itself is not read.
     is_exact: bool,
+    /// True if nulls are equal to each other.
+    nulls_equal: bool,
 }
 
 /// A column of a key.
@@ -258,7 +260,11 @@ impl KeyShape {
                 part.is_short = part.integers.is_some_and(|integers| integers.bits >= 32);
             }
         }
-        KeyShape { is_exact, parts }
+        KeyShape {
+            is_exact,
+            parts,
+            nulls_equal: definition.nulls_equal,
+        }
     }
 
     /// Returns true if an entry of the index has the whole key.
@@ -320,7 +326,7 @@ impl KeyShape {
         })
     }
 
-    /// Appends a row's key. Returns whether a column of it is null.
+    /// Appends a row's key. Returns whether it differs from every other by a null.
     #[inline]
     pub fn of_row<P: PageRead + ?Sized>(
         &self,
@@ -335,7 +341,7 @@ impl KeyShape {
         for part in &self.parts {
             has_null |= part.of_row(pages, row, &mut buffer, key)?;
         }
-        Ok(has_null)
+        Ok(has_null && !self.nulls_equal)
     }
 
     /// Checks that an encoded key is not longer than keys may be.

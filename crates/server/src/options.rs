@@ -66,6 +66,13 @@ pub struct User {
     pub keys: Right,
 }
 
+impl Options {
+    /// The users, with their rights on tables.
+    pub(crate) fn rights(&self) -> impl Iterator<Item = (String, Rights)> {
+        self.users.iter().map(|(name, user)| (name.clone(), user.rights()))
+    }
+}
+
 impl User {
     /// The user's rights on tables, in the form of SQL sessions.
     pub fn rights(&self) -> Rights {
@@ -80,6 +87,16 @@ impl User {
         let keys = KEY_TABLES.iter().filter(|_| self.keys < self.tables);
         let all = keys.fold(all, |rights, name| {
             rights.with_table(*name, access(self.keys))
+        });
+        // A configuration may name them without their schema, as an older version had them. A table of the user's own may
+        // have the name, too, so this gives no right.
+        let older = KEY_TABLES.iter().filter_map(|name| {
+            let (_, older) = name.split_once('.')?;
+            let right = *self.table.get(older)?;
+            (right < self.keys.min(self.tables)).then_some((name, right))
+        });
+        let all = older.fold(all, |rights, (name, right)| {
+            rights.with_table(*name, access(right))
         });
         let tables = self.table.iter();
         tables.fold(all, |rights, (name, right)| {
@@ -427,20 +444,23 @@ mod tests {
         };
         let none = user(Right::Own, Right::None, &[]);
         assert_eq!(
-            (none.on("kv"), none.on("kv_zset")),
+            (none.on("pg_redis.kv"), none.on("pg_redis.kv_zset")),
             (Access::Nothing, Access::Nothing)
         );
         assert_eq!(none.on("other"), Access::Define);
-        assert_eq!(user(Right::Own, Right::Read, &[]).on("kv"), Access::Read);
+        let kv = "pg_redis.kv";
+        assert_eq!(user(Right::Own, Right::Read, &[]).on(kv), Access::Read);
+        assert_eq!(user(Right::None, Right::Write, &[]).on(kv), Access::Nothing);
+        let named = user(Right::Own, Right::None, &[(kv, Right::Read)]);
         assert_eq!(
-            user(Right::None, Right::Write, &[]).on("kv"),
-            Access::Nothing
-        );
-        let named = user(Right::Own, Right::None, &[("kv", Right::Read)]);
-        assert_eq!(
-            (named.on("kv"), named.on("kv_hash")),
+            (named.on(kv), named.on("pg_redis.kv_hash")),
             (Access::Read, Access::Nothing)
         );
+        // The name without the schema takes rights, and gives none.
+        let older = user(Right::Own, Right::Own, &[("kv", Right::None)]);
+        assert_eq!(older.on(kv), Access::Nothing);
+        let older = user(Right::Own, Right::None, &[("kv", Right::Own)]);
+        assert_eq!((older.on(kv), older.on("kv")), (Access::Nothing, Access::Define));
     }
 
     #[test]

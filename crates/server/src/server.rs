@@ -227,6 +227,7 @@ impl Server {
             lease,
         });
         shared.set_slow_statement(shared.options.limits.slow_statement);
+        shared.database.set_users(shared.options.rights());
         let mut server = Server {
             shared: shared.clone(),
             tasks: JoinSet::new(),
@@ -247,6 +248,8 @@ impl Server {
                 let sweeping = redis::sweep(opened.clone(), shared.stop.clone());
                 server.tasks.spawn(sweeping);
                 keyspace = Some(opened);
+            } else if let Some(tables) = &tables {
+                Keyspace::give_names(tables)?;
             }
             if shared.database.follower().is_some() {
                 keyspace = Some(redis::followed(shared.database.clone()));
@@ -349,6 +352,7 @@ impl Server {
             .unwrap_or_else(PoisonError::into_inner) = tls;
         self.shared.set_slow_statement(taken.limits.slow_statement);
         self.shared.passwords.replace(taken.users.clone());
+        self.shared.database.set_users(taken.rights());
         *latest = taken;
         let redis = redis::session_options(&self.shared.passwords, &self.shared.database);
         *self

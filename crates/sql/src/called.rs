@@ -7,6 +7,7 @@
 //! Such a procedure has no session, so it neither listens nor notifies (`0A000`): no call here learns when the
 //! transaction of the program is durable.
 
+use crate::begun::Begun;
 use crate::catalogue::CATALOGUE;
 use crate::constraints::at_commit;
 use crate::database::Database;
@@ -241,7 +242,7 @@ impl StatementContext {
         StatementContext {
             database: Some(database.clone()),
             catalogue: &CATALOGUE,
-            transaction_started: now,
+            transaction: Begun::at(now),
             statement_started: now,
             user: caller.user.clone(),
             settings: RefCell::new(caller.settings.clone()),

@@ -3,6 +3,7 @@
 //! The store tests conditions in SQL by a function that the process registers once ([`enforce_checks`]). A condition
 //! reads only the row's values, so it is tested without a session and without a database.
 
+use crate::begun::Begun;
 use crate::catalogue::CATALOGUE;
 use crate::error::SqlError;
 use crate::expression::{
@@ -49,7 +50,10 @@ thread_local! {
     static CONTEXT: StatementContext = StatementContext {
         database: None,
         catalogue: &CATALOGUE,
-        transaction_started: 0,
+        transaction: Begun {
+            moment: 0,
+            number: 0,
+        },
         statement_started: 0,
         user: Arc::default(),
         settings: RefCell::default(),

@@ -6,6 +6,7 @@ use crate::blocking::{Priority, Threads};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::relation::{BY_KIND, OBJECTS, kind, objects, parsed, put_object, unnoted_materialized};
+use crate::rights::{Rights, Users};
 use crate::sequences::{Counter, Counters, Sequence};
 use crate::source::Source;
 use crate::store::{NodeStore, Store, TRIES};
@@ -14,7 +15,7 @@ use sardonyx::{Durability, Error, Tables, Transaction};
 use sardonyx_base::channels::{Hub, Posting};
 use sardonyx_base::memory::Budget;
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -39,6 +40,8 @@ pub struct Database {
     memory: Arc<Budget>,
     /// True if Redis clients are served, too.
     has_keyspace: AtomicBool,
+    /// The users that statements may name.
+    users: Mutex<Arc<Users>>,
     /// The number of statements of an open transaction at which its flights run aside.
     aside_from: AtomicUsize,
     beside: Mutex<BesideLimits>,
@@ -170,6 +173,7 @@ impl Database {
             workers: Threads::new(readers_most(), Priority::Same),
             memory: Arc::default(),
             has_keyspace: AtomicBool::new(false),
+            users: Mutex::default(),
             aside_from: AtomicUsize::new(ASIDE_FROM),
             beside: Mutex::default(),
             posting: posting(itself),
@@ -216,6 +220,21 @@ impl Database {
     ) {
         let mut procedures = locked(&self.procedures);
         procedures.insert(name.to_string(), Arc::new(body));
+    }
+
+    /// Notes the users that are admitted, with their rights, for statements that name users. None: every name is admitted,
+    /// with all rights.
+    pub fn set_users(&self, users: impl IntoIterator<Item = (String, Rights)>) {
+        let known: BTreeMap<String, Rights> = users.into_iter().collect();
+        *locked(&self.users) = Arc::new(match known.is_empty() {
+            true => Users::Everyone,
+            false => Users::Known(known),
+        });
+    }
+
+    /// The users that statements may name.
+    pub(crate) fn users(&self) -> Arc<Users> {
+        locked(&self.users).clone()
     }
 
     /// Notes that the keys of Redis clients are in use: their tables are not dropped as long as the database is open.

@@ -10,6 +10,7 @@ mod comments;
 use crate::define::check_schema_name;
 use crate::error::SqlError;
 use crate::index_names::shown_generated;
+use crate::keyspace;
 use crate::names::{name_of_sequence, quoted};
 use crate::parse::ProcedureDefinition;
 use crate::path::{beside, is_temporary, local, schema_of, written};
@@ -47,8 +48,10 @@ pub struct Declaration {
 pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError> {
     let source: &dyn Source = state;
     let mut relations = relations(source)?;
-    // Temporary tables are dropped with their sessions.
-    relations.retain(|relation| !is_temporary(relation.schema_name()));
+    // Temporary tables are dropped with their sessions, and the server for Redis' clients makes its tables.
+    relations.retain(|relation| {
+        !is_temporary(relation.schema_name()) && relation.schema_name() != keyspace::SCHEMA
+    });
     let mut sequences = BTreeMap::new();
     for (name, body) in objects(source, kind::SEQUENCE)? {
         if !is_temporary(schema_of(&name)) {
@@ -101,7 +104,7 @@ impl Writing<'_> {
 
     fn schemas(&mut self) -> Result<(), SqlError> {
         for (name, _) in schemas(self.source)? {
-            if is_temporary(&name) {
+            if is_temporary(&name) || name == keyspace::SCHEMA {
                 continue;
             }
             let sql = match check_schema_name(&name) {

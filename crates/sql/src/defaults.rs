@@ -4,6 +4,7 @@
 //! Numbers of sequences are drawn as everywhere: they are used up at once, so sessions and programs never get the same
 //! one.
 
+use crate::begun::Begun;
 use crate::catalogue::CATALOGUE;
 use crate::database::Database;
 use crate::declared::compiled_default;
@@ -100,7 +101,7 @@ impl ComputeDefaults for Computing {
         let context = StatementContext {
             database: Some(database.clone()),
             catalogue: &CATALOGUE,
-            transaction_started: now,
+            transaction: Begun::at(now),
             statement_started: now,
             user: USER.into(),
             settings: RefCell::new(self.settings.clone()),

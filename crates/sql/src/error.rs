@@ -61,6 +61,7 @@ pub mod code {
         SYNTAX = "42601";
         AMBIGUOUS_COLUMN = "42702";
         UNKNOWN_COLUMN = "42703";
+        INVALID_GRANT = "0LP01";
         UNKNOWN_OBJECT = "42704";
         DUPLICATE_OBJECT = "42710";
         DUPLICATE_COLUMN = "42701";
@@ -270,10 +271,19 @@ impl SqlError {
     }
 
     pub(crate) fn unknown_column(name: &str) -> Self {
-        SqlError::new(
-            code::UNKNOWN_COLUMN,
-            format!("column \"{name}\" does not exist"),
-        )
+        let text = format!("column \"{name}\" does not exist");
+        SqlError::new(code::UNKNOWN_COLUMN, text).of_unknown_column(name)
+    }
+
+    /// With a hint if the column is one that PostgreSQL has in every table.
+    #[must_use]
+    pub(crate) fn of_unknown_column(self, name: &str) -> Self {
+        match ["cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"].contains(&name) {
+            true => self.hint(
+                "System columns are not supported. The version of a row can be a column of its own that each UPDATE counts up.",
+            ),
+            false => self,
+        }
     }
 
     #[must_use]

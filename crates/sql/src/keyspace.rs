@@ -3,16 +3,23 @@
 //! Their rows depend on each other in ways that no constraint says: a hash's length is in `kv`, its fields are in
 //! `kv_hash`. The keyspace opens only tables with its own schemas. So an index or column that was added to one earlier
 //! can be dropped here. A database that does not serve Redis clients can drop whole tables.
+//!
+//! They are in a schema of their own, whose name begins with `pg_`: programs that compare `public` with their models, or
+//! dump all schemas of users, leave it alone. An older version had them in `public`; the server moves them.
 
 use crate::error::{SqlError, code};
 use crate::names::name_of_primary;
+use crate::path::{PUBLIC, kept, local, split};
 use crate::relation::Relation;
 use crate::source::Source;
 use sardonyx::schema::Type;
 use sqlparser::ast::{AlterTableOperation, Ident};
 
+/// The schema of the tables.
+pub(crate) const SCHEMA: &str = "pg_redis";
+
 /// The tables, each with the columns and indexes of its creation.
-const TABLES: [(&str, &[&str], &[&str]); 11] = [
+const TABLES: [(&str, &[&str], &[&str]); 13] = [
     (
         "kv",
         &["key", "id", "kind", "value", "length", "first", "expires"],
@@ -43,12 +50,18 @@ const TABLES: [(&str, &[&str], &[&str]); 11] = [
         &["id", "ms", "seq", "consumer", "delivered", "deliveries"],
         &["by_consumer"],
     ),
+    ("kv_library", &["name", "code", "digest"], &[]),
+    (
+        "kv_function",
+        &["lower", "name", "library", "flags", "description"],
+        &["by_library"],
+    ),
 ];
 
 /// The tables of another database than the first are named after its number: `kv_db1`, `kv_db1_expiry`.
 const OF_DATABASE: &str = "kv_db";
 
-/// The table of a name, or its model: those of other databases are like the first one's.
+/// The table of a name in its schema, or its model: those of other databases are like the first one's.
 fn own(
     name: &str,
 ) -> Option<&'static (
@@ -74,17 +87,29 @@ fn own(
 /// True if a table of a name is one of the keyspace's, or would be. A program may have tables of these names, but SQL
 /// makes none with ids of this type.
 fn is_of_keyspace(source: &dyn Source, name: &str) -> bool {
-    if own(name).is_none() {
-        return false;
-    }
+    let (schema, local) = split(name);
+    let may_be = [SCHEMA, PUBLIC].contains(&schema) && own(local).is_some();
+    may_be && has_keyspace(source, schema)
+}
+
+/// True if a schema has tables of the keyspace.
+fn has_keyspace(source: &dyn Source, schema: &str) -> bool {
     TABLES.iter().any(|(table, ..)| {
-        let number = source.table_named(table);
+        let number = source.table_named(&kept(schema, table));
         let schema = number.and_then(|number| source.schema(number));
         schema.is_some_and(|schema| {
             let mut columns = schema.live_columns();
             columns.any(|(_, column)| column.name == "id" && column.kind == Type::U64)
         })
     })
+}
+
+/// The name under which a table of keys is kept that a query names as an older version had it: without the schema, and
+/// outside of the search path. Views and procedures of that version name tables so.
+pub(crate) fn older_name(source: &dyn Source, name: &str) -> Option<String> {
+    own(name)?;
+    let found = kept(SCHEMA, name);
+    source.table_named(&found).map(|_| found)
 }
 
 /// Checks that a statement may change a table, or create one of the name.
@@ -108,13 +133,13 @@ pub(crate) fn check_alter(
     name: &str,
     operations: &[AlterTableOperation],
 ) -> Result<(), SqlError> {
-    let own = own(name);
+    let own = own(local(name));
     let is_added = |column: &Ident| own.is_some_and(|(_, own, _)| !own.contains(&&*column.value));
     let is_repair = |operation: &AlterTableOperation| match operation {
         AlterTableOperation::DropColumn { column_names, .. } => column_names.iter().all(is_added),
         AlterTableOperation::DropConstraint {
             name: constraint, ..
-        } => constraint.value != name_of_primary(name),
+        } => constraint.value != name_of_primary(local(name)),
         _ => false,
     };
     match operations.iter().all(is_repair) {
@@ -132,7 +157,7 @@ pub(crate) fn check_index(
     relation: &Relation,
     index: &str,
 ) -> Result<(), SqlError> {
-    let own = own(&relation.name);
+    let own = own(relation.local());
     match own.is_some_and(|(_, _, indexes)| indexes.contains(&index)) {
         true => check(source, &relation.name),
         false => Ok(()),
@@ -143,7 +168,7 @@ pub(crate) fn check_index(
 fn read_only(name: &str) -> SqlError {
     SqlError::new(
         code::INSUFFICIENT_PRIVILEGE,
-        format!("permission denied for table {name}"),
+        format!("permission denied for table {}", local(name)),
     )
     .detail("The table has keys of Redis' clients, and is read-only to SQL.")
     .hint(

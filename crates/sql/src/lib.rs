@@ -31,6 +31,7 @@
 
 mod advisory;
 mod aggregate;
+mod begun;
 mod binary;
 mod blocking;
 mod called;

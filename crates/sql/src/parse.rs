@@ -21,9 +21,11 @@ mod merges;
 mod nested;
 mod procedure;
 mod quantifiers;
+mod rights_command;
 mod sequence_command;
 mod signal;
 mod spellings;
+mod substrings;
 mod symmetric;
 mod tables;
 mod tablespaces;
@@ -47,6 +49,7 @@ pub(crate) use identities::{drops_identity, names_sequence};
 pub(crate) use merges::{DEFAULT_VALUES, OVERRIDING_SYSTEM, OVERRIDING_USER};
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use quantifiers::{ALL, ANY};
+pub(crate) use rights_command::{ObjectKind, Objects, Privileges, RightsCommand, Role};
 pub(crate) use sequence_command::{Restart, SequenceChange, SequenceCommand};
 pub(crate) use symmetric::{shown_symmetric, symmetric_bound};
 pub(crate) use tables::{LIKE, UNSAID, is_without_data};
@@ -78,6 +81,7 @@ use merges::with_merges;
 use nested::with_nested_queries;
 use procedure::{is_procedure, parse_procedure};
 use quantifiers::with_quantifiers;
+use rights_command::{is_rights_command, parse_rights_command};
 use sequence_command::{is_sequence_command, parse_sequence_command};
 use signal::{is_signal, parse_signal};
 use spellings::with_spellings;
@@ -85,6 +89,7 @@ use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, TokenizerError};
+use substrings::{check_recursion, with_substrings};
 use symmetric::with_symmetric;
 use tablespaces::without_tablespaces;
 use type_command::{is_type_command, parse_type_command};
@@ -119,6 +124,8 @@ pub(crate) enum Parsed {
     Type(Box<TypeCommand>),
     /// `ALTER SEQUENCE`, which it does not know.
     Sequence(Box<SequenceCommand>),
+    /// `GRANT` and the like, of which it knows other forms.
+    Rights(Box<RightsCommand>),
     /// `CREATE PROCEDURE`, of whose bodies it knows too little.
     Procedure(ProcedureDefinition),
     /// `DO`, which it does not know.
@@ -171,6 +178,9 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             false if is_sequence_command(&parser) => {
                 Parsed::Sequence(Box::new(parse_sequence_command(text, &mut parser)?))
             }
+            false if is_rights_command(&parser) => {
+                Parsed::Rights(Box::new(parse_rights_command(text, &mut parser)?))
+            }
             false if is_comment(&parser) => Parsed::Comment(parse_comment(text, &mut parser)?),
             false if is_set_constraints(&parser) => {
                 Parsed::Constraints(parse_set_constraints(text, &mut parser)?)
@@ -186,6 +196,9 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
                     && view.materialized
                 {
                     tables::parse_data(&mut parser, view);
+                }
+                if matches!(*statement, Statement::CreateView(_)) {
+                    tables::check_option(&parser)?;
                 }
                 keep(&mut statement)?;
                 Parsed::Statement(statement)
@@ -214,6 +227,9 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
         )),
         Parsed::Sequence(_) => Err(SqlError::unsupported(
             "ALTER SEQUENCE is of clients: procedures do not have it",
+        )),
+        Parsed::Rights(_) => Err(SqlError::unsupported(
+            "GRANT and its kin are of clients: procedures do not have them",
         )),
         Parsed::Comment(_) => Err(SqlError::unsupported(
             "COMMENT is of clients: procedures do not have it",
@@ -333,7 +349,9 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     let deep = check_depth(&tokens, 4 * NESTING_MAX);
     deep.map_err(|(error, at)| at_location(text, error, at))?;
     check_forms(&tokens).map_err(|(error, at)| at_location(text, error, at))?;
-    let tokens = with_explained_queries(with_nested_queries(with_spellings(tokens)));
+    check_recursion(&tokens).map_err(|(error, at)| at_location(text, error, at))?;
+    let tokens = with_spellings(with_substrings(tokens));
+    let tokens = with_explained_queries(with_nested_queries(tokens));
     let tokens = without_tablespaces(tokens)?;
     let tokens = with_arguments(with_symmetric(with_whole_rows(tokens)));
     let tokens = with_nested_sets(with_exclusions(with_cast_offsets(tokens)));

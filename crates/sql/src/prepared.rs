@@ -12,7 +12,9 @@ use crate::expression::functions::naming_tables;
 use crate::names::qualified;
 use crate::on_commit::OnCommit;
 use crate::parse::comment::Comment;
-use crate::parse::{Block, ProcedureDefinition, SequenceCommand, SetConstraints, TypeCommand};
+use crate::parse::{
+    Block, ProcedureDefinition, RightsCommand, SequenceCommand, SetConstraints, TypeCommand,
+};
 use crate::path::TEMPORARY;
 use crate::plan::Planned;
 use crate::rights::Rights;
@@ -34,6 +36,7 @@ pub struct Prepared {
     comment: Option<Comment>,
     type_command: Option<TypeCommand>,
     sequence_command: Option<SequenceCommand>,
+    rights_command: Option<RightsCommand>,
     block: Option<Block>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
@@ -121,6 +124,7 @@ impl Prepared {
             comment: None,
             type_command: None,
             sequence_command: None,
+            rights_command: None,
             block: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
@@ -266,6 +270,15 @@ impl Prepared {
         }
     }
 
+    /// `GRANT` and the like.
+    pub(crate) fn of_rights(text: Arc<str>, command: RightsCommand) -> Prepared {
+        Prepared {
+            rights_command: Some(command),
+            class: Class::Define,
+            ..Prepared::new(text, None, &[])
+        }
+    }
+
     /// `DO`: the effects of its statements are known only when they run, so it counts as a definition.
     pub(crate) fn of_block(text: Arc<str>, block: Block) -> Prepared {
         Prepared {
@@ -283,6 +296,11 @@ impl Prepared {
     /// The change of a sequence, if it is one.
     pub(crate) fn sequence_command(&self) -> Option<&SequenceCommand> {
         self.sequence_command.as_ref()
+    }
+
+    /// The statement on rights, if it is one.
+    pub(crate) fn rights_command(&self) -> Option<&RightsCommand> {
+        self.rights_command.as_ref()
     }
 
     /// The change of a type, if it is one.

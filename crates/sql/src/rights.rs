@@ -28,6 +28,18 @@ pub enum Access {
     Define,
 }
 
+/// The users that the server's configuration has, for statements that name them.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Users {
+    /// A program without a server: only the session's user is known.
+    #[default]
+    Unknown,
+    /// Every name is admitted, with all rights.
+    Everyone,
+    /// These, with their rights.
+    Known(BTreeMap<String, Rights>),
+}
+
 /// The access of a session to each table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rights {

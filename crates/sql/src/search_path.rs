@@ -300,6 +300,9 @@ impl SearchPath {
             )
             .detail("System catalog modifications are currently disallowed."));
         }
+        if schema == crate::keyspace::SCHEMA {
+            return Err(of_keyspace());
+        }
         if self.is_of_others(&schema) {
             return Err(SqlError::new(
                 code::INVALID_TABLE_DEFINITION,
@@ -350,6 +353,16 @@ impl SearchPath {
         }
         Ok(found)
     }
+}
+
+/// The error of a statement that changes the schema of Redis' keys.
+pub(crate) fn of_keyspace() -> SqlError {
+    let schema = crate::keyspace::SCHEMA;
+    SqlError::new(
+        code::INSUFFICIENT_PRIVILEGE,
+        format!("permission denied for schema {schema}"),
+    )
+    .detail("The schema has the keys of Redis' clients, and is read-only to SQL.")
 }
 
 /// The names of a list, as `SET search_path` has them: in quotes, or folded.

@@ -120,6 +120,7 @@ fn schema_with_everything() -> Schema {
         kind: IndexKind::Ordered,
         unique: true,
         deferrable: false,
+        nulls_equal: false,
         key: vec![key(0)],
     };
     schema.indexes = vec![IndexDefinition {
@@ -127,6 +128,7 @@ fn schema_with_everything() -> Schema {
         kind: IndexKind::Hash,
         unique: false,
         deferrable: false,
+        nulls_equal: false,
         key: vec![key(1), key(2)],
     }];
     schema.foreign_keys = vec![ForeignKey {

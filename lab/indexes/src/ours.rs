@@ -19,6 +19,7 @@ fn definition() -> IndexDefinition {
         kind: IndexKind::Ordered,
         unique: true,
         deferrable: false,
+        nulls_equal: false,
         key: vec![KeyPart { column, descending }],
     }
 }

@@ -47,6 +47,7 @@ fn create_one<R: Record>(
         kind: IndexKind::Ordered,
         unique: false,
         deferrable: false,
+        nulls_equal: false,
         key: key.expect("fields of the record are columns of the table"),
     };
     database.run(|transaction| match transaction.index(table, name) {

@@ -193,6 +193,7 @@ fn in_order() -> IndexDefinition {
         kind: IndexKind::Ordered,
         unique: false,
         deferrable: false,
+        nulls_equal: false,
         key: vec![KeyPart {
             column: 0,
             descending: false,

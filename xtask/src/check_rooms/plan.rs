@@ -46,6 +46,7 @@ pub(super) const CRATES: &[Rooms] = &[
             (
                 "tables",
                 &[
+                    "begun",
                     "rows",
                     "memory",
                     "source",

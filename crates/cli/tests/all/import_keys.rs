@@ -41,15 +41,15 @@ fn the_keys_of_a_file_are_imported_once() {
         code == 0 || told.contains("a library of functions"),
         "{told}"
     );
-    let keys = query(at, "select count(*) from kv");
+    let keys = query(at, "select count(*) from pg_redis.kv");
     assert!(told.contains("keys and"), "{told}");
     assert_ne!(keys, "0");
     assert_eq!(
-        query(at, "select value from kv where key = '\\x74657874'"),
+        query(at, "select value from pg_redis.kv where key = '\\x74657874'"),
         "\\x68656c6c6f"
     );
     assert_eq!(
-        query(at, "select value from kv_db5 where key = '\\x74657874'"),
+        query(at, "select value from pg_redis.kv_db5 where key = '\\x74657874'"),
         "\\x66697665"
     );
     // A second time every key and, with Lua, the library before them is there.
@@ -62,7 +62,7 @@ fn the_keys_of_a_file_are_imported_once() {
     let (code, told) = import(at, &["dump.rdb", "--on-error", "skip"]);
     assert_eq!(code, 1, "{told}");
     assert!(told.contains("0 keys and 0 libraries stored"), "{told}");
-    assert_eq!(query(at, "select count(*) from kv"), keys);
+    assert_eq!(query(at, "select count(*) from pg_redis.kv"), keys);
 }
 
 #[test]

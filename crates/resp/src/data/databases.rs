@@ -1,8 +1,8 @@
 //! Databases: the keys of each are in a pair of tables of its own, and all share the tables of elements.
 //!
 //! ```text
-//! database 0   kv       kv_expiry
-//! database 1   kv_db1   kv_db1_expiry      made by the transaction that first writes a key there
+//! database 0   pg_redis.kv       pg_redis.kv_expiry
+//! database 1   pg_redis.kv_db1   pg_redis.kv_db1_expiry    made by the transaction that first writes a key there
 //! …
 //! ```
 //!
@@ -24,20 +24,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) const DATABASES: u8 = 16;
 
 /// While two databases are exchanged, a table has this name.
-const EXCHANGED: &str = "kv_exchanged";
+const EXCHANGED: &str = "pg_redis.kv_exchanged";
 
 macro_rules! names {
     ($($number:literal)*) => {
         /// The names of each database's tables: of keys, and of their times.
         pub(crate) const PAIRS: [[&str; 2]; DATABASES as usize] = [
-            ["kv", "kv_expiry"],
-            $([concat!("kv_db", $number), concat!("kv_db", $number, "_expiry")],)*
+            ["pg_redis.kv", "pg_redis.kv_expiry"],
+            $([concat!("pg_redis.kv_db", $number), concat!("pg_redis.kv_db", $number, "_expiry")],)*
         ];
         /// The names of all tables of keys and values, including the ones that are made when they are needed.
         pub const KEY_TABLES: [&str; 13 + 2 * (DATABASES as usize - 1)] = [
-            "kv", "kv_hash", "kv_set", "kv_zset", "kv_list", "kv_expiry", "kv_removed",
-            "kv_stream", "kv_group", "kv_consumer", "kv_pending", "kv_library", "kv_function",
-            $(concat!("kv_db", $number), concat!("kv_db", $number, "_expiry"),)*
+            "pg_redis.kv", "pg_redis.kv_hash", "pg_redis.kv_set", "pg_redis.kv_zset",
+            "pg_redis.kv_list", "pg_redis.kv_expiry", "pg_redis.kv_removed",
+            "pg_redis.kv_stream", "pg_redis.kv_group", "pg_redis.kv_consumer",
+            "pg_redis.kv_pending", "pg_redis.kv_library", "pg_redis.kv_function",
+            $(concat!("pg_redis.kv_db", $number), concat!("pg_redis.kv_db", $number, "_expiry"),)*
         ];
     };
 }
@@ -64,19 +66,35 @@ impl KeyTables {
 }
 
 /// The last known tables of each database.
-pub(crate) struct Databases([AtomicU32; DATABASES as usize]);
+pub(crate) struct Databases {
+    known: [AtomicU32; DATABASES as usize],
+    /// True if the tables have the names of an older version, which another program has open.
+    are_older: bool,
+}
 
 impl Databases {
-    /// None was found.
-    pub fn new() -> Databases {
-        Databases(std::array::from_fn(|_| AtomicU32::new(u32::MAX)))
+    /// None was found; `are_older` says that they have the names of an older version.
+    pub fn new(are_older: bool) -> Databases {
+        Databases {
+            known: std::array::from_fn(|_| AtomicU32::new(u32::MAX)),
+            are_older,
+        }
+    }
+
+    /// The names of a database's tables.
+    fn names(&self, database: u8) -> [&'static str; 2] {
+        let names = PAIRS[usize::from(database)];
+        match self.are_older {
+            true => names.map(tables::older_name),
+            false => names,
+        }
     }
 
     /// The tables of a database in a state; `None` if it has never had a key.
     #[inline]
     pub fn find(&self, state: &impl ReadRows, database: u8) -> Option<KeyTables> {
-        let [kv, _] = PAIRS[usize::from(database)];
-        let found = KeyTables::of(self.0[usize::from(database)].load(Ordering::Relaxed));
+        let [kv, _] = self.names(database);
+        let found = KeyTables::of(self.known[usize::from(database)].load(Ordering::Relaxed));
         let there = state.definitions().get(usize::from(found.kv));
         match there.is_some_and(|definition| definition.name == kv) {
             true => Some(found),
@@ -94,12 +112,12 @@ impl Databases {
                 .filter_map(|(number, _)| u16::try_from(number).ok());
             named.find(|number| state.row_schema(*number).is_some())
         };
-        let [kv, expiry] = PAIRS[usize::from(database)];
+        let [kv, expiry] = self.names(database);
         let pair = KeyTables {
             kv: number(kv)?,
             expiry: number(expiry)?,
         };
-        self.0[usize::from(database)].store(pair.packed(), Ordering::Relaxed);
+        self.known[usize::from(database)].store(pair.packed(), Ordering::Relaxed);
         Some(pair)
     }
 
@@ -309,6 +327,8 @@ mod tests {
                 .chain(&tables::LIBRARIES)
                 .all(|name| names.binary_search(name).is_ok())
         );
-        assert_eq!(PAIRS[15], ["kv_db15", "kv_db15_expiry"]);
+        assert_eq!(PAIRS[15], ["pg_redis.kv_db15", "pg_redis.kv_db15_expiry"]);
+        let older: Vec<&str> = names.iter().copied().map(tables::older_name).collect();
+        assert!(older.iter().all(|name| name.starts_with("kv")), "{older:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! The tables of keys and their values. SQL shows them like all others.
+//! The tables of keys and their values. SQL shows them in the schema `pg_redis`: programs take tables of `public` for
+//! their own, and leave schemas whose names begin with `pg_` alone.
 //!
 //! ```text
 //! kv          key | id | kind | value | length | first | expires     by key, hashed; by id
@@ -30,9 +31,11 @@
 //! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string. No value but a stream
 //! is empty. The elements of a list have consecutive positions from `first` on. `kv_expiry` has a row for each key
 //! that expires.
+//!
+//! An older version had the tables without the schema. They get their names when the keyspace is opened.
 
 use super::Kind;
-use super::databases::PAIRS;
+use super::databases::{KEY_TABLES, PAIRS};
 use sardonyx::rows::ReadRows;
 use sardonyx::schema::{IndexKind, Schema, SchemaBuilder, Type};
 use sardonyx::{Error, Tables, Transaction};
@@ -64,22 +67,27 @@ pub(crate) const PRIMARY: &str = sardonyx::schema::PRIMARY;
 
 /// The names of the tables of elements, which all databases share.
 pub(crate) const ELEMENTS: [&str; 9] = [
-    "kv_hash",
-    "kv_set",
-    "kv_zset",
-    "kv_list",
-    "kv_removed",
-    "kv_stream",
-    "kv_group",
-    "kv_consumer",
-    "kv_pending",
+    "pg_redis.kv_hash",
+    "pg_redis.kv_set",
+    "pg_redis.kv_zset",
+    "pg_redis.kv_list",
+    "pg_redis.kv_removed",
+    "pg_redis.kv_stream",
+    "pg_redis.kv_group",
+    "pg_redis.kv_consumer",
+    "pg_redis.kv_pending",
 ];
 
 /// The names of the tables of functions' libraries, which no key has.
-pub(crate) const LIBRARIES: [&str; 2] = ["kv_library", "kv_function"];
+pub(crate) const LIBRARIES: [&str; 2] = ["pg_redis.kv_library", "pg_redis.kv_function"];
 
 /// The number of a table that a database does not have since no server of this version has opened it. No key needs it there.
 pub(super) const ABSENT: u16 = u16::MAX;
+
+/// The name that a table had in an older version.
+pub(crate) fn older_name(name: &'static str) -> &'static str {
+    name.split_once('.').map_or(name, |(_, older)| older)
+}
 
 /// The numbers of the tables of elements in the catalogue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -95,6 +103,8 @@ pub(crate) struct Numbers {
     pub pending: u16,
     pub library: u16,
     pub function: u16,
+    /// True if the tables have the names of an older version.
+    pub are_older: bool,
 }
 
 impl Numbers {
@@ -114,6 +124,7 @@ impl Numbers {
             consumer,
             pending,
         ] = ELEMENTS;
+        give_names(tables)?;
         let there: Vec<[&str; 2]> = tables.read(|view| {
             let named = |name: &str| view.definitions().named(name).is_some();
             Ok(PAIRS.into_iter().filter(|[kv, _]| named(kv)).collect())
@@ -137,6 +148,7 @@ impl Numbers {
             pending: tables.create_table(pending, pending_entries())?,
             library: tables.create_table(LIBRARIES[0], libraries())?,
             function: tables.create_table(LIBRARIES[1], functions())?,
+            are_older: false,
         })
     }
 }
@@ -157,7 +169,13 @@ impl Numbers {
 
     /// The numbers in a state of a database; `None` if a table is missing, or one of such a name has other columns.
     pub fn of(state: &impl ReadRows) -> Option<Numbers> {
-        let number = |name: &str, wanted: SchemaBuilder| {
+        // The program that writes may be of an older version.
+        Self::named(state, false).or_else(|| Self::named(state, true))
+    }
+
+    fn named(state: &impl ReadRows, are_older: bool) -> Option<Numbers> {
+        let number = |name: &'static str, wanted: SchemaBuilder| {
+            let name = if are_older { older_name(name) } else { name };
             let wanted = wanted.build().ok()?;
             let named = state.definitions().iter().enumerate();
             let mut named = named.filter(|(_, definition)| definition.name == name);
@@ -194,8 +212,50 @@ impl Numbers {
             pending: number(pending, pending_entries()).unwrap_or(ABSENT),
             library: number(LIBRARIES[0], libraries()).unwrap_or(ABSENT),
             function: number(LIBRARIES[1], functions()).unwrap_or(ABSENT),
+            are_older,
         })
     }
+}
+
+/// Gives the tables of an older version the names that they have now. A table of one's own that has such a name stays:
+/// only the keyspace's have ids of this type, and no version served keys beside another table of such a name.
+///
+/// # Errors
+/// [`Error::Refused`] if there are tables under both names; the engine's.
+pub(crate) fn give_names(tables: &Tables) -> Result<(), Error> {
+    let are_older = tables.read(|view| Ok(has_older(view)))?;
+    if !are_older {
+        return Ok(());
+    }
+    tables.run(|tx| {
+        if has_older(&*tx) {
+            for name in KEY_TABLES {
+                if table_named(&*tx, older_name(name)).is_some() {
+                    tx.rename_table(older_name(name), name)?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// True if a keyspace has the names of an older version.
+fn has_older(state: &impl ReadRows) -> bool {
+    let has_ids = |name: &'static str| {
+        let number = table_named(state, older_name(name));
+        let schema = number.and_then(|number| state.row_schema(number));
+        schema.is_some_and(|schema| {
+            let mut columns = schema.live_columns();
+            columns.any(|(_, column)| column.name == "id" && column.kind == Type::U64)
+        })
+    };
+    std::iter::once(PAIRS[0][0]).chain(ELEMENTS).any(has_ids)
+}
+
+/// The number of a table. A view may have its name, and has no rows.
+fn table_named(state: &impl ReadRows, name: &str) -> Option<u16> {
+    let number = state.definitions().named(name)?;
+    state.row_schema(number).map(|_| number)
 }
 
 /// Has keys found by a hash in a table that an earlier version made, in which they were ordered. Another table of such a

@@ -58,7 +58,7 @@ fn databases_outlive_the_program_as_they_were_exchanged() {
     assert_eq!(ask(&mut one, "DBSIZE"), ":1");
     ask(&mut one, "SELECT 0");
     assert_eq!(ask(&mut one, "DBSIZE"), ":1");
-    assert_eq!(rows(&world, "kv_hash"), 1);
+    assert_eq!(rows(&world, "pg_redis.kv_hash"), 1);
 }
 
 #[test]
@@ -170,19 +170,19 @@ fn keys_of_one_are_deleted_with_their_elements() {
     assert_eq!(ask(&mut one, "DBSIZE"), ":0");
     while world.keyspace.sweep(0, 2).expect("swept") == 2 {}
     for table in [
-        "kv_set",
-        "kv_zset",
-        "kv_list",
-        "kv_removed",
-        "kv_db1",
-        "kv_db1_expiry",
+        "pg_redis.kv_set",
+        "pg_redis.kv_zset",
+        "pg_redis.kv_list",
+        "pg_redis.kv_removed",
+        "pg_redis.kv_db1",
+        "pg_redis.kv_db1_expiry",
     ] {
         assert_eq!(rows(&world, table), 0, "{table}");
     }
     ask(&mut one, "SELECT 0");
     assert_eq!(ask(&mut one, "HGETALL kept"), "[\"f\" \"1\"]");
     ask(&mut one, "FLUSHDB");
-    assert_eq!(rows(&world, "kv_hash"), 0);
+    assert_eq!(rows(&world, "pg_redis.kv_hash"), 0);
 }
 
 #[cfg(feature = "lua")]

@@ -275,7 +275,7 @@ fn large_values_that_are_deleted_go_a_part_at_a_time() {
     let rows = || {
         let tables = world.keyspace.tables().expect("of its own");
         tables
-            .read(|view| Ok(view.rows("kv_set")?.count()))
+            .read(|view| Ok(view.rows("pg_redis.kv_set")?.count()))
             .expect("read")
     };
     assert_eq!(rows(), 1001);
@@ -306,7 +306,7 @@ fn what_the_sweep_meets_goes_whoever_left_it_there() {
     // Rows of deleted keys, and of one that has another time: more than a sweep takes, before the one that is due.
     let tables = world.keyspace.tables().expect("of its own");
     let left = |tx: &mut Transaction<'_>| -> Result<(), Error> {
-        let mut rows = tx.rows("kv_expiry")?;
+        let mut rows = tx.rows("pg_redis.kv_expiry")?;
         for (time, key) in [(1, "gone"), (2, "never"), (3, "later"), (4, "at all")] {
             rows.insert(&[("expires", at(time)), ("key", key.as_bytes().into())])?;
         }

@@ -78,7 +78,7 @@ fn a_row_of_another_program_where_a_list_grows_is_replaced() {
     // The program puts rows of the list's id before its first position and behind its last.
     let tables = world.keyspace.tables().expect("of its own");
     let put = tables.run(|tx| {
-        let keys = tx.rows("kv")?;
+        let keys = tx.rows("pg_redis.kv")?;
         let key = keys.get(&[Value::Bytes(b"list".to_vec())])?;
         let id = key.expect("the key").get("id")?.to_value();
         for position in [-1, 2] {
@@ -87,7 +87,7 @@ fn a_row_of_another_program_where_a_list_grows_is_replaced() {
                 Value::Int(position),
                 "no element".as_bytes().into(),
             ];
-            tx.rows("kv_list")?.insert_values(&row)?;
+            tx.rows("pg_redis.kv_list")?.insert_values(&row)?;
         }
         Ok(())
     });
@@ -153,7 +153,7 @@ fn a_row_of_an_unknown_kind_breaks_only_its_key() {
         let key = Value::Bytes(key.as_bytes().to_vec());
         let spoiled = world.keyspace.tables().expect("of its own").run(|tx| {
             let change = ("kind", Value::Text("nonsense".into()));
-            tx.rows("kv")?.update(&[key], &[change])
+            tx.rows("pg_redis.kv")?.update(&[key], &[change])
         });
         assert!(spoiled.expect("a row that other programs can write"));
     };
@@ -191,7 +191,7 @@ fn a_row_of_an_unknown_kind_breaks_only_its_key() {
         .keyspace
         .tables()
         .expect("of its own")
-        .run(|tx| Ok(tx.rows("kv_hash")?.count()));
+        .run(|tx| Ok(tx.rows("pg_redis.kv_hash")?.count()));
     assert_eq!(left.expect("it is read"), 0);
 }
 
@@ -257,7 +257,7 @@ fn keys_of_an_older_version_are_hashed_when_it_is_opened_and_stay_so() {
             assert_eq!(ask(&mut one, &["DBSIZE"]), ":500");
         }
         assert_eq!(ask(&mut one, &["SET", &key(7), "7"]), "+OK", "{opening}");
-        for table in ["kv", "kv_db3"] {
+        for table in ["pg_redis.kv", "pg_redis.kv_db3"] {
             assert_eq!(kind_of_keys(&tables, table), IndexKind::Hash);
         }
     }
@@ -265,12 +265,33 @@ fn keys_of_an_older_version_are_hashed_when_it_is_opened_and_stay_so() {
     let other = directory.path().join("other.sdx");
     let tables = Arc::new(Tables::open(&other).expect("a database"));
     let schema = ordered_keys().index("by_kind", ["kind"]);
-    tables.create_table("kv", schema).expect("created");
+    tables.create_table("pg_redis.kv", schema).expect("created");
     let refused = Keyspace::open(tables.clone()).expect_err("another table");
     assert!(refused.to_string().contains("by_kind"), "{refused}");
     assert_eq!(
-        kind_of_keys(&tables, "kv"),
+        kind_of_keys(&tables, "pg_redis.kv"),
         IndexKind::Ordered,
         "it stays as it is"
     );
+}
+
+#[test]
+fn tables_of_ones_own_with_names_of_keys_stay() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let tables = Tables::open(directory.path().join("own.sdx")).expect("a database");
+    let own = || Schema::new().column("id", Type::I64).primary_key(["id"]);
+    for table in ["kv", "kv_hash", "kv_db3", "kv_library"] {
+        tables.create_table(table, own()).expect("created");
+    }
+    let tables = Arc::new(tables);
+    let keyspace = Keyspace::open(tables.clone()).expect("the keyspace");
+    let mut one = session(&keyspace);
+    assert_eq!(ask(&mut one, &["SELECT", "3"]), "+OK");
+    assert_eq!(ask(&mut one, &["SET", "key", "value"]), "+OK");
+    assert_eq!(ask(&mut one, &["GET", "key"]), "\"value\"");
+    let counted = tables.read(|view| {
+        let count = |name: &str| Ok::<_, sardonyx::Error>(view.rows(name)?.count());
+        Ok((count("kv_db3")?, count("pg_redis.kv_db3")?))
+    });
+    assert_eq!(counted.expect("read"), (0, 1));
 }

@@ -144,7 +144,7 @@ fn a_half_of_a_library_is_replaced_and_deleted() {
     };
     let stats = |session: &mut Session| ask(session, &["FUNCTION", "STATS"]);
     let none = "\"libraries_count\" :0 \"functions_count\" :0";
-    for table in ["kv_library", "kv_function"] {
+    for table in ["pg_redis.kv_library", "pg_redis.kv_function"] {
         assert_eq!(ask(&mut session, &["FUNCTION", "LOAD", CODE]), "\"lib\"");
         halve(table);
         let load = ["FUNCTION", "LOAD", "REPLACE", CODE];

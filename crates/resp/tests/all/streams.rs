@@ -31,7 +31,12 @@ fn told(session: &mut Session) -> Vec<String> {
 /// The number of rows of each table of streams.
 fn rows(world: &World) -> [u64; 4] {
     let tables = world.keyspace.tables().expect("of its own");
-    let names = ["kv_stream", "kv_group", "kv_consumer", "kv_pending"];
+    let names = [
+        "pg_redis.kv_stream",
+        "pg_redis.kv_group",
+        "pg_redis.kv_consumer",
+        "pg_redis.kv_pending",
+    ];
     names.map(|name| {
         tables
             .read(|view| Ok(view.rows(name)?.count()))
@@ -272,7 +277,12 @@ fn a_database_from_before_there_were_streams_is_read_and_opened_as_it_is() {
     let mut session = Session::new(keyspace, SessionOptions::default());
     assert_eq!(wait(&mut session, "RPUSH l x"), ":1");
     drop(session);
-    for name in ["kv_stream", "kv_group", "kv_consumer", "kv_pending"] {
+    for name in [
+        "pg_redis.kv_stream",
+        "pg_redis.kv_group",
+        "pg_redis.kv_consumer",
+        "pg_redis.kv_pending",
+    ] {
         tables.drop_table(name).expect("it is there");
     }
     let follower = Arc::new(Tables::follow(&path).expect("it is followed"));

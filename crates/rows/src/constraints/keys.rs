@@ -28,7 +28,7 @@ pub(super) fn find_shared<'k, S: ConstrainedRows>(
     let mut shared = Vec::new();
     for index in schema.indexes.iter().filter(|index| index.deferrable) {
         let values = values_of(row, &index.columns())?;
-        if values.contains(&ValueRef::Null)
+        if values.contains(&ValueRef::Null) && !index.nulls_equal
             || store.held().has_key(table, schema, index, &values)
             || rows_of_key(store, table, index, &values)? < 2
         {

@@ -147,6 +147,12 @@ impl SchemaBuilder {
         self
     }
 
+    /// Nulls in the key of the last index are equal: no two rows have null there, if it is unique.
+    pub fn nulls_equal(mut self) -> Self {
+        self.last_index().definition.nulls_equal = true;
+        self
+    }
+
     fn last_index(&mut self) -> &mut Index {
         match (self.of_primary, self.indexes.last_mut()) {
             (false, Some(index)) => index,

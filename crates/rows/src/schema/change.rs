@@ -287,6 +287,7 @@ impl Schema {
             kind: IndexKind::Ordered,
             unique: true,
             deferrable: false,
+            nulls_equal: false,
             key: vec![KeyPart {
                 column: number,
                 descending: false,

@@ -36,9 +36,10 @@ pub fn differences(stored: &Schema, said: &Schema, table: impl Fn(u16) -> String
             (false, false) => "",
         };
         let key = shown_key(schema, &index.key);
+        let nulls = if index.nulls_equal { ", nulls equal" } else { "" };
         (
             index.name.clone(),
-            format!("{unique}{key}{}", shown_kind(index)),
+            format!("{unique}{key}{}{nulls}", shown_kind(index)),
         )
     };
     let indexes = |schema: &Schema| -> Vec<_> {

@@ -35,7 +35,10 @@ const RANGES_VERSION: u16 = 6;
 const FORMS_VERSION: u16 = 7;
 /// The version of one with times of the day with a zone, or arrays of them, which programs of version 7 would take for any bytes
 /// or texts. All else is as in version 7.
-const VERSION: u16 = 8;
+const ZONED_VERSION: u16 = 8;
+/// The version of one with a unique key whose nulls are equal, which programs of version 8 would not see. All else is as in
+/// version 8.
+const VERSION: u16 = 9;
 /// Version (2), reserved (2), length of the rest (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
@@ -48,6 +51,7 @@ const DECLARED_NOT_NULL: u8 = 1;
 const INDEX_ORDERED: u8 = 1;
 const INDEX_UNIQUE: u8 = 2;
 const INDEX_DEFERRABLE: u8 = 4;
+const INDEX_NULLS_EQUAL: u8 = 8;
 
 impl Schema {
     /// It as bytes, for the database. The same schema gives the same bytes.
@@ -83,8 +87,10 @@ impl Schema {
         let has_networks = declared
             .iter()
             .any(|there| matches!(there.limit(), Limit::Network(_)));
-        if declared.iter().any(Declared::is_of_zoned_times) {
+        if self.indexes.iter().any(|index| index.nulls_equal) {
             VERSION
+        } else if declared.iter().any(Declared::is_of_zoned_times) {
+            ZONED_VERSION
         } else if declared.iter().any(Declared::is_of_forms) {
             FORMS_VERSION
         } else if declared.iter().any(Declared::is_of_ranges) {
@@ -331,6 +337,7 @@ mod tests {
             kind: IndexKind::Ordered,
             unique: false,
             deferrable: true,
+            nulls_equal: false,
             key: vec![KeyPart {
                 column: 1,
                 descending: false,
@@ -341,6 +348,11 @@ mod tests {
         assert_eq!(Schema::decode(&bytes), Ok(keys.clone()));
         keys.indexes[0].unique = true;
         assert!(Schema::decode(&keys.encode()).is_err());
+        keys.indexes[0].deferrable = false;
+        keys.indexes[0].nulls_equal = true;
+        let bytes = keys.encode();
+        assert_eq!(bytes[..2], [9, 0]);
+        assert_eq!(Schema::decode(&bytes), Ok(keys));
     }
 
     proptest! {

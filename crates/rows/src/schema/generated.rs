@@ -193,6 +193,7 @@ mod tests {
             kind: IndexKind::Ordered,
             unique: true,
             deferrable: false,
+            nulls_equal: false,
             key: vec![KeyPart {
                 column: 2,
                 descending: false,

@@ -7,13 +7,15 @@ pub struct IndexDefinition {
     pub name: String,
     /// The structure that finds rows by it.
     pub kind: IndexKind,
-    /// True if no two rows may have one key. Rows with a null in the key are never equal.
+    /// True if no two rows may have one key. Rows with a null in the key are equal only with `nulls_equal`.
     pub unique: bool,
     /// True if two rows may have one key until a statement or the transaction ends, as [`HeldReferences`] are checked. Such
     /// an index is not `unique`.
     ///
     /// [`HeldReferences`]: crate::constraints::HeldReferences
     pub deferrable: bool,
+    /// True if nulls in its key are equal, so that two rows with a null there may have one key, too. Usually they are not.
+    pub nulls_equal: bool,
     /// The columns of its key, in order.
     pub key: Vec<KeyPart>,
 }

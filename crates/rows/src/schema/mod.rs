@@ -231,6 +231,7 @@ impl Schema {
                 kind: IndexKind::Hash,
                 unique: true,
                 deferrable: false,
+                nulls_equal: false,
                 key: vec![KeyPart {
                     column,
                     descending: false,

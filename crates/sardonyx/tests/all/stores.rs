@@ -295,6 +295,7 @@ fn apply<S: Store>(store: &mut S, op: &Op) -> Result<String, Error> {
                 kind: IndexKind::Ordered,
                 unique: *unique,
                 deferrable: false,
+                nulls_equal: false,
                 key,
             };
             store.create_index(number, definition)?;

@@ -118,7 +118,7 @@ fn a_procedure_is_a_function_with_texts_as_parameters() {
     redis.ask(&["SET", "greeting", "hello"]);
     sql.batch_execute(
         "create procedure read_key(k bytea) language sql as
-         $$ select value from kv where key = k $$",
+         $$ select value from pg_redis.kv where key = k $$",
     )
     .unwrap();
     assert_eq!(

@@ -22,30 +22,34 @@ fn serve(running: &Running, options: Options) -> Result<Server, ServerError> {
 
 /// Statements that would leave keys incomplete.
 const REFUSED: &[&str] = &[
-    "INSERT INTO kv_set VALUES (1, 'x')",
-    "UPDATE kv SET kind = 'nonsense'",
-    "DELETE FROM kv_hash",
-    "WITH d AS (SELECT 1) DELETE FROM kv_zset",
-    "COPY kv_list FROM STDIN",
-    "INSERT INTO kv_removed SELECT id, kind FROM kv ON CONFLICT DO NOTHING",
-    "UPDATE kv_expiry SET key = 'x' FROM kv WHERE kv.key = kv_expiry.key",
-    "TRUNCATE kv",
-    "TRUNCATE own, kv_hash",
-    "CREATE INDEX added ON kv_hash (value)",
-    "CREATE UNIQUE INDEX ON kv (kind)",
-    "ALTER TABLE kv ADD COLUMN note text",
-    "ALTER TABLE kv DROP COLUMN value",
-    "ALTER TABLE kv RENAME TO other",
-    "ALTER TABLE kv RENAME COLUMN value TO other",
-    "ALTER TABLE kv ALTER COLUMN value SET DEFAULT 'x'",
-    "ALTER TABLE kv ADD CHECK (length >= 0)",
-    "ALTER TABLE kv_set ADD FOREIGN KEY (member) REFERENCES kv (key)",
-    "ALTER TABLE own ADD FOREIGN KEY (key) REFERENCES kv (key)",
-    "CREATE TABLE referring (key bytea PRIMARY KEY REFERENCES kv)",
-    "CREATE TABLE referring (key bytea PRIMARY KEY, FOREIGN KEY (key) REFERENCES kv)",
-    "DROP INDEX by_id",
-    "CREATE TABLE kv_db3 (x int)",
-    "CREATE TABLE kv_db15_expiry (x int)",
+    "INSERT INTO pg_redis.kv_set VALUES (1, 'x')",
+    "UPDATE pg_redis.kv SET kind = 'nonsense'",
+    "DELETE FROM pg_redis.kv_hash",
+    "WITH d AS (SELECT 1) DELETE FROM pg_redis.kv_zset",
+    "COPY pg_redis.kv_list FROM STDIN",
+    "INSERT INTO pg_redis.kv_removed SELECT id, kind FROM pg_redis.kv ON CONFLICT DO NOTHING",
+    "UPDATE pg_redis.kv_expiry SET key = 'x' FROM pg_redis.kv WHERE kv.key = kv_expiry.key",
+    "TRUNCATE pg_redis.kv",
+    "TRUNCATE own, pg_redis.kv_hash",
+    "CREATE INDEX added ON pg_redis.kv_hash (value)",
+    "CREATE UNIQUE INDEX ON pg_redis.kv (kind)",
+    "ALTER TABLE pg_redis.kv ADD COLUMN note text",
+    "ALTER TABLE pg_redis.kv DROP COLUMN value",
+    "ALTER TABLE pg_redis.kv RENAME TO other",
+    "ALTER TABLE pg_redis.kv RENAME COLUMN value TO other",
+    "ALTER TABLE pg_redis.kv ALTER COLUMN value SET DEFAULT 'x'",
+    "ALTER TABLE pg_redis.kv ADD CHECK (length >= 0)",
+    "ALTER TABLE pg_redis.kv_set ADD FOREIGN KEY (member) REFERENCES pg_redis.kv (key)",
+    "ALTER TABLE own ADD FOREIGN KEY (key) REFERENCES pg_redis.kv (key)",
+    "CREATE TABLE referring (key bytea PRIMARY KEY REFERENCES pg_redis.kv)",
+    "CREATE TABLE referring (key bytea PRIMARY KEY, FOREIGN KEY (key) REFERENCES pg_redis.kv)",
+    "DROP INDEX pg_redis.by_id",
+    "CREATE TABLE pg_redis.kv_db3 (x int)",
+    "CREATE TABLE pg_redis.other (x int)",
+    "CREATE VIEW pg_redis.other AS SELECT 1",
+    "DELETE FROM pg_redis.kv_library",
+    "DROP SCHEMA pg_redis CASCADE",
+    "ALTER SCHEMA pg_redis RENAME TO other",
 ];
 
 #[test]
@@ -55,7 +59,7 @@ fn sql_reads_keys_and_changes_none() {
     client
         .batch_execute("CREATE TABLE own (key bytea PRIMARY KEY)")
         .unwrap();
-    let dropped = ["DROP TABLE kv", "DROP TABLE own, kv_hash CASCADE"];
+    let dropped = ["DROP TABLE pg_redis.kv", "DROP TABLE own, pg_redis.kv_hash CASCADE"];
     for text in REFUSED.iter().chain(&dropped) {
         let error = client.batch_execute(text).expect_err(text);
         let error = error
@@ -74,27 +78,50 @@ fn sql_reads_keys_and_changes_none() {
         );
     }
     client
-        .batch_execute("CREATE VIEW keys AS SELECT key, kind FROM kv; SELECT * FROM keys")
+        .batch_execute("CREATE VIEW keys AS SELECT key, kind FROM pg_redis.kv; SELECT * FROM keys")
         .unwrap();
-    let copied = client.copy_out("COPY kv TO STDOUT").map(drop);
+    let copied = client.copy_out("COPY pg_redis.kv TO STDOUT").map(drop);
     copied.unwrap();
 }
 
+/// As programs look for the tables of an application: Django, `\d`, and those that ask for a schema.
+const SHOWN: &[&str] = &[
+    "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'v') \
+     AND n.nspname NOT IN ('pg_catalog', 'pg_toast') AND pg_catalog.pg_table_is_visible(c.oid)",
+    "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' \
+     AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'",
+    "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'",
+    "SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()",
+];
+
 #[test]
-fn a_table_of_ones_own_with_such_a_name_is_ones_own() {
-    let mut running = Running::start(postgres_alone());
+fn tables_of_keys_are_none_of_an_applications() {
+    let running = Running::start(both());
     let mut client = running.client();
-    let text = "CREATE TABLE kv (id bigint PRIMARY KEY, value text); INSERT INTO kv VALUES (1, 'x'); ALTER TABLE kv ADD n int";
-    client.batch_execute(text).unwrap();
-    // The server for Redis clients says what to do.
-    drop(client);
-    running.server.take().unwrap().stop();
-    let error = serve(&running, both()).map(drop).unwrap_err();
-    let error = error.to_string();
-    assert!(
-        error.contains("--redis off") && error.contains("\"kv\""),
-        "{error}"
-    );
+    client
+        .batch_execute("CREATE TABLE kv (id bigint PRIMARY KEY, value text); INSERT INTO kv VALUES (1, 'x'); ALTER TABLE kv ADD n int")
+        .unwrap();
+    for text in SHOWN {
+        let rows = client.query(*text, &[]).unwrap();
+        let names: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        assert_eq!(names, ["kv"], "{text}");
+    }
+    let mut count = |text: &str| client.query_one(text, &[]).unwrap().get::<_, i64>(0);
+    assert_eq!(count("SELECT count(*) FROM kv"), 1);
+    assert_eq!(count("SELECT count(*) FROM pg_redis.kv"), 0);
+}
+
+#[test]
+fn names_of_an_older_version_are_found_by_queries_and_free_for_tables() {
+    let running = Running::start(both());
+    let mut client = running.client();
+    client
+        .batch_execute("DROP TABLE IF EXISTS kv, kv_set; CREATE VIEW keys AS SELECT h.field FROM kv k JOIN kv_hash h ON h.id = k.id; SELECT * FROM keys")
+        .unwrap();
+    client.batch_execute("CREATE TABLE kv_hash (x int)").unwrap();
+    client
+        .batch_execute("SELECT x FROM kv_hash; SELECT * FROM keys")
+        .unwrap();
 }
 
 #[test]
@@ -102,7 +129,7 @@ fn without_redis_what_was_added_is_dropped_and_the_rest_stays() {
     let mut running = Running::start(both());
     running.server.take().unwrap().stop();
     let add =
-        |tx: &mut Transaction<'_>| tx.add_column("kv_set", "note", Type::Text, true, Value::Null);
+        |tx: &mut Transaction<'_>| tx.add_column("pg_redis.kv_set", "note", Type::Text, true, Value::Null);
     running.tables.run(add).unwrap();
     // As SQL did it before it was refused.
     let index = IndexDefinition {
@@ -114,12 +141,13 @@ fn without_redis_what_was_added_is_dropped_and_the_rest_stays() {
         kind: IndexKind::Ordered,
         unique: false,
         deferrable: false,
+        nulls_equal: false,
     };
     let number = running
         .tables
         .read(|view| {
             let mut definitions = view.definitions().iter();
-            Ok(definitions.position(|table| table.name == "kv_hash"))
+            Ok(definitions.position(|table| table.name == "pg_redis.kv_hash"))
         })
         .unwrap()
         .unwrap();
@@ -140,11 +168,14 @@ fn without_redis_what_was_added_is_dropped_and_the_rest_stays() {
         );
     }
     client
-        .batch_execute("ALTER TABLE kv_set DROP COLUMN note")
+        .batch_execute("ALTER TABLE pg_redis.kv_set DROP COLUMN note")
         .unwrap();
     // All of them can only be dropped while no one uses them.
+    let of_keys = sardonyx_resp::KEY_TABLES;
+    let of_keys = of_keys.iter().filter(|name| !name.contains("kv_db"));
+    let of_keys: Vec<&str> = of_keys.copied().collect();
     client
-        .batch_execute("DROP TABLE kv, kv_hash, kv_set, kv_zset, kv_list, kv_expiry, kv_removed, kv_stream, kv_group, kv_consumer, kv_pending")
+        .batch_execute(&format!("DROP TABLE {}", of_keys.join(", ")))
         .unwrap();
     drop(client);
     running.server.take().unwrap().stop();
@@ -170,11 +201,11 @@ fn who_may_not_read_keys_does_not_read_them_by_sql() {
     let mut eve = running.try_client("eve", "eve").unwrap();
     for text in [
         "SELECT count(*) FROM kv",
-        "TABLE kv_hash",
-        "COPY kv_list TO STDOUT",
+        "TABLE pg_redis.kv_hash",
+        "COPY pg_redis.kv_list TO STDOUT",
         "INSERT INTO t SELECT length FROM kv",
         "SELECT 1 WHERE EXISTS (SELECT 1 FROM kv_zset)",
-        "DELETE FROM kv",
+        "DELETE FROM pg_redis.kv",
     ] {
         let error = eve.batch_execute(text).expect_err(text);
         assert_eq!(

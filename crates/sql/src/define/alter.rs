@@ -11,9 +11,10 @@ use super::drop::not_a_table;
 use super::drop_column::drop_column;
 use super::filled;
 use super::generated::generated_column;
+use super::granting::Owners;
 use super::identity;
-use super::options::skipped;
 use super::options::{check_owner, check_storage, refuse};
+use super::options::{logged_all_the_same, skipped};
 use super::rename;
 use super::retype::retype_column;
 use super::sequences::{draw_of_own, named_by_identity};
@@ -49,7 +50,7 @@ const WORD: &str = "ALTER TABLE";
 pub(super) fn table(
     tx: &mut dyn DefineTarget,
     alter: &AlterTable,
-    (user, path): (&str, &SearchPath),
+    (user, path): (Owners<'_>, &SearchPath),
     with: Option<&Environment<'_>>,
 ) -> Result<Complete, SqlError> {
     let AlterTable {
@@ -77,17 +78,21 @@ pub(super) fn table(
         }
         Ok(_) => {}
     }
+    let mut complete = Complete::of(Tag::plain(WORD));
     for operation in operations {
+        if matches!(operation, AlterTableOperation::SetUnlogged) {
+            complete.notices.push(logged_all_the_same());
+        }
         one(tx, &name, operation, (user, path), with)?;
     }
-    Ok(Complete::of(Tag::plain(WORD)))
+    Ok(complete)
 }
 
 fn one(
     tx: &mut dyn DefineTarget,
     table: &str,
     operation: &AlterTableOperation,
-    (user, path): (&str, &SearchPath),
+    (user, path): (Owners<'_>, &SearchPath),
     with: Option<&Environment<'_>>,
 ) -> Result<(), SqlError> {
     let relation = Relation::named(tx.view(), table)?;
@@ -173,7 +178,7 @@ fn one(
         }
         AlterTableOperation::OwnerTo { new_owner } => check_owner(new_owner, user),
         // All tables are logged.
-        AlterTableOperation::SetLogged => Ok(()),
+        AlterTableOperation::SetLogged | AlterTableOperation::SetUnlogged => Ok(()),
         AlterTableOperation::SetOptionsParens { options } => {
             let mut options = options.iter();
             options.try_for_each(|option| check_storage(WORD, option))

@@ -2,6 +2,7 @@
 
 use super::create::check_new_name;
 use super::drop::not_a_table;
+use super::granting::Owners;
 use super::options::{check_owner, refuse, skipped};
 use super::sequences;
 use crate::database::Database;
@@ -36,7 +37,7 @@ enum Change {
 pub(super) fn view(
     tx: &mut dyn DefineTarget,
     alter: &AlterView,
-    (user, rights): (&str, &Rights),
+    (user, rights): (Owners<'_>, &Rights),
 ) -> Result<Complete, SqlError> {
     let AlterView {
         materialized,
@@ -102,7 +103,7 @@ pub(super) fn table(
     database: &Database,
     alter: &AlterTable,
     sequences: &mut SequenceChanges,
-    (user, rights): (&str, &Rights),
+    (user, rights): (Owners<'_>, &Rights),
 ) -> Result<Option<Complete>, SqlError> {
     let name = rights.path().find(tx.view(), &alter.name)?;
     let is_view = view_named(tx.view(), &name)?.is_some();
@@ -158,7 +159,7 @@ fn of_view(
     tx: &mut dyn DefineTarget,
     name: &str,
     change: &Change,
-    (user, rights): (&str, &Rights),
+    (user, rights): (Owners<'_>, &Rights),
 ) -> Result<(), SqlError> {
     let to = match change {
         Change::OwnerTo(owner) => return check_owner(owner, user),

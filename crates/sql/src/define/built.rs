@@ -103,6 +103,7 @@ fn index_to_build(
                     columns: Vec::new(),
                     included: Vec::new(),
                     classes: Default::default(),
+                    other_nulls: Default::default(),
                 };
                 (relation.number, index)
             }))

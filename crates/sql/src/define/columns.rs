@@ -36,13 +36,15 @@ pub(super) struct Declared {
     pub generated: Option<Tree>,
 }
 
-/// When a constraint is checked.
+/// When a constraint is checked, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Deferral {
     /// `DEFERRABLE`.
     pub deferrable: bool,
     /// `INITIALLY DEFERRED`.
     pub deferred: bool,
+    /// `NULLS NOT DISTINCT`, of a unique key.
+    pub nulls_equal: bool,
 }
 
 impl Deferral {
@@ -387,6 +389,7 @@ fn deferral(of: Option<&ConstraintCharacteristics>) -> Result<Deferral, SqlError
         ));
     }
     Ok(Deferral {
+        nulls_equal: false,
         deferrable: deferrable.unwrap_or(deferred),
         deferred,
     })
@@ -448,13 +451,12 @@ pub(super) fn check_unique(key: &UniqueConstraint) -> Result<Deferral, SqlError>
         (index_type.is_some(), "USING"),
         (!include.is_empty(), "INCLUDE"),
         (!index_options.is_empty(), "options of its index"),
-        (
-            *nulls_distinct == NullsDistinctOption::NotDistinct,
-            "NULLS NOT DISTINCT",
-        ),
     ];
     refuse("UNIQUE", &asked)?;
-    deferral(characteristics.as_ref())
+    Ok(Deferral {
+        nulls_equal: *nulls_distinct == NullsDistinctOption::NotDistinct,
+        ..deferral(characteristics.as_ref())?
+    })
 }
 
 /// Compiles a foreign key.
@@ -490,6 +492,7 @@ pub(super) fn foreign(
     let Deferral {
         deferrable,
         deferred,
+        nulls_equal: _,
     } = deferral(characteristics.as_ref())?;
     let on_delete_of = match on_delete {
         None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict) => {

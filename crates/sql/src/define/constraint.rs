@@ -148,6 +148,7 @@ fn add_key(
     is_primary: bool,
 ) -> Result<(), SqlError> {
     let mut definition = index_of_key(tx, relation, name, columns, is_primary)?;
+    definition.nulls_equal = deferral.nulls_equal;
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
     let index = definition.name.clone();
@@ -188,8 +189,16 @@ pub(super) fn index_of_constraint(
         Constraint::Primary { name, columns, .. } => {
             index_of_key(tx, relation, name.as_ref(), columns, true).map(Some)
         }
-        Constraint::Unique { name, columns, .. } => {
-            index_of_key(tx, relation, name.as_ref(), columns, false).map(Some)
+        Constraint::Unique {
+            name,
+            columns,
+            deferral,
+        } => {
+            let index = index_of_key(tx, relation, name.as_ref(), columns, false)?;
+            Ok(Some(IndexDefinition {
+                nulls_equal: deferral.nulls_equal,
+                ..index
+            }))
         }
         Constraint::Foreign { .. } | Constraint::Check { .. } => Ok(None),
     }
@@ -213,6 +222,7 @@ fn index_of_key(
         kind: IndexKind::Ordered,
         unique: true,
         deferrable: false,
+        nulls_equal: false,
         key: key_parts(relation, columns)?,
     })
 }

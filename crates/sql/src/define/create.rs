@@ -8,8 +8,7 @@ use super::generated::generated_column;
 use super::keys::key_columns;
 use super::naming::{chosen, only_column};
 use super::options::check_table;
-use super::options::is_unsaid;
-use super::options::skipped;
+use super::options::{is_unsaid, logged_all_the_same, skipped};
 use super::reference::add_foreign;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
@@ -219,7 +218,8 @@ pub(super) fn table(
         }
     }
     super::like::finish(tx, number, models)?;
-    Ok(Complete::of(Tag::plain(WORD)))
+    let notice = create.unlogged.then(logged_all_the_same);
+    Ok(Complete::of(Tag::plain(WORD)).with_notice(notice))
 }
 
 /// Declares the generated columns of a new table.
@@ -437,15 +437,16 @@ fn engine_schema(
         }
     }
     let mut taken: Vec<String> = notes.primary_name.iter().cloned().collect();
-    let mut keys: Vec<&Vec<(String, bool)>> = primary.into_iter().map(|(key, _)| key).collect();
+    let primaries = primary.into_iter().map(|(key, _)| (key, false));
+    let mut keys: Vec<(&Vec<(String, bool)>, bool)> = primaries.collect();
     for constraint in constraints {
         match constraint {
             // An unnamed constraint that duplicates another one.
             Constraint::Unique {
                 name: None,
                 columns,
-                deferral: _,
-            } if keys.contains(&columns) => {}
+                deferral,
+            } if keys.contains(&(columns, deferral.nulls_equal)) => {}
             // The table's key is a number that is hidden.
             Constraint::Primary {
                 name,
@@ -464,7 +465,7 @@ fn engine_schema(
                 columns: key,
                 deferral,
             } => {
-                keys.push(key);
+                keys.push((key, deferral.nulls_equal));
                 for (name, _) in key {
                     let column = columns.iter().find(|column| column.name == *name);
                     let column = column.ok_or_else(|| unknown_in_key(name))?;
@@ -517,9 +518,13 @@ fn with_key(
 ) -> SchemaBuilder {
     let key: Vec<String> = key.iter().map(key_text).collect();
     let schema = schema.index(name, key.iter().map(String::as_str)).ordered();
-    match deferral.deferrable {
+    let schema = match deferral.deferrable {
         true => schema.deferrable(),
         false => schema.unique(),
+    };
+    match deferral.nulls_equal {
+        true => schema.nulls_equal(),
+        false => schema,
     }
 }
 

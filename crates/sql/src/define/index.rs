@@ -1,7 +1,8 @@
 //! `CREATE INDEX`: on columns, on expressions, and partial indexes.
 //!
 //! Expressions and the condition are columns that are generated for the index (`crate::indexed`). `INCLUDE` is only
-//! noted and shown. There are no index-only scans, so its columns are always read in the row.
+//! noted and shown. There are no index-only scans, so its columns are always read in the row. `NULLS FIRST` and `LAST` are
+//! noted and shown, too: the engine has nulls at the end of a key that ascends, and a query that wants others sorts its rows.
 
 use super::create::{check_in_key, exists, free_name, is_taken};
 use super::keys::{KeyBy, KeyElement, key_elements};
@@ -28,7 +29,7 @@ use sardonyx::schema::{
 };
 use sardonyx_rows::condition::SqlCheck;
 use sqlparser::ast::{CreateIndex, Expr as Tree, IndexType};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const WORD: &str = "CREATE INDEX";
 
@@ -44,6 +45,8 @@ pub(crate) struct IndexToMake {
     pub included: Vec<usize>,
     /// The operator classes that are named, by the columns' numbers.
     pub classes: BTreeMap<usize, String>,
+    /// The columns whose nulls are said to come at the other end.
+    pub other_nulls: BTreeSet<usize>,
 }
 
 /// The result of planning `CREATE INDEX`.
@@ -86,6 +89,7 @@ pub(super) fn make(
         names,
         included,
         classes,
+        other_nulls,
     } = index;
     if !columns.is_empty() {
         tx.add_generated(relation.number, &columns)?;
@@ -93,14 +97,17 @@ pub(super) fn make(
     let name = definition.name.clone();
     let created = tx.create_index(relation.number, definition);
     created.map_err(|error| SqlError::from(error).of_index_build(names))?;
-    if !included.is_empty() || !classes.is_empty() {
+    if !included.is_empty() || !classes.is_empty() || !other_nulls.is_empty() {
         let mut notes = relation.notes.clone();
         notes.table.clone_from(&relation.name);
         if !included.is_empty() {
             notes.included.insert(name.clone(), included);
         }
         if !classes.is_empty() {
-            notes.operator_classes.insert(name, classes);
+            notes.operator_classes.insert(name.clone(), classes);
+        }
+        if !other_nulls.is_empty() {
+            notes.other_nulls.insert(name, other_nulls);
         }
         put_notes(tx, relation.number, &notes)?;
     }
@@ -112,7 +119,8 @@ pub(super) fn forget_index(notes: &mut TableNotes, name: &str) -> bool {
     let comment = notes.index_comments.remove(name);
     let included = notes.included.remove(name);
     let classes = notes.operator_classes.remove(name);
-    comment.is_some() || included.is_some() || classes.is_some()
+    let nulls = notes.other_nulls.remove(name);
+    comment.is_some() || included.is_some() || classes.is_some() || nulls.is_some()
 }
 
 /// Plans `CREATE INDEX`.
@@ -147,7 +155,11 @@ pub(super) fn new_index(
             "USING other than btree",
         ),
         (*r#async, "ASYNC"),
-        (*nulls_distinct == Some(false), "NULLS NOT DISTINCT"),
+        (
+            // The rows that a condition leaves out are told apart by a null.
+            *nulls_distinct == Some(false) && predicate.is_some(),
+            "NULLS NOT DISTINCT with WHERE",
+        ),
         (
             !index_options.is_empty() || !alter_options.is_empty(),
             "a clause of another database system",
@@ -180,6 +192,7 @@ pub(super) fn new_index(
         name,
         unique: create.unique,
         deferrable: false,
+        nulls_equal: *nulls_distinct == Some(false),
         elements,
         condition: predicate.clone(),
         included: include.iter().map(name_of).collect(),
@@ -193,6 +206,7 @@ pub(super) struct WrittenIndex {
     pub name: String,
     unique: bool,
     deferrable: bool,
+    nulls_equal: bool,
     elements: Vec<KeyElement>,
     condition: Option<Tree>,
     included: Vec<String>,
@@ -219,6 +233,8 @@ impl WrittenIndex {
             elements.push(KeyElement {
                 by,
                 descending: part.descending,
+                has_other_nulls: (relation.notes.other_nulls.get(&index.name))
+                    .is_some_and(|columns| columns.contains(&part.column)),
                 // The column's own.
                 collation: None,
                 class: class.and_then(|name| OperatorClass::named(name)),
@@ -232,6 +248,7 @@ impl WrittenIndex {
             name: index.name.clone(),
             unique: index.unique,
             deferrable: index.deferrable,
+            nulls_equal: index.nulls_equal,
             elements,
             condition: condition.map(|text| parse_expression(&text)).transpose()?,
             included: included.map(|column| column.name.clone()).collect(),
@@ -254,6 +271,7 @@ impl WrittenIndex {
             names: Vec::new(),
             key: Vec::new(),
             classes: BTreeMap::new(),
+            other_nulls: BTreeSet::new(),
         };
         if let Some(condition) = &self.condition {
             let (spec, condition) = index_expression(relation, condition, Use::IndexWhere, zone)?;
@@ -273,6 +291,7 @@ impl WrittenIndex {
             names,
             key,
             classes,
+            other_nulls,
             ..
         } = making;
         let definition = IndexDefinition {
@@ -280,6 +299,7 @@ impl WrittenIndex {
             kind: IndexKind::Ordered,
             unique: self.unique,
             deferrable: self.deferrable,
+            nulls_equal: self.nulls_equal,
             key,
         };
         Ok(IndexToMake {
@@ -288,6 +308,7 @@ impl WrittenIndex {
             names,
             included,
             classes,
+            other_nulls,
         })
     }
 }
@@ -333,6 +354,7 @@ struct Making<'r> {
     names: Vec<Option<KeyName>>,
     key: Vec<KeyPart>,
     classes: BTreeMap<usize, String>,
+    other_nulls: BTreeSet<usize>,
 }
 
 impl Making<'_> {
@@ -341,8 +363,11 @@ impl Making<'_> {
         self.names.push(name);
     }
 
-    /// Notes the operator class of the column that was added last.
-    fn note_class(&mut self, element: &KeyElement, kind: SqlType) -> Result<(), SqlError> {
+    /// Notes the order of nulls, and the operator class, of the column that was added last.
+    fn note(&mut self, element: &KeyElement, kind: SqlType) -> Result<(), SqlError> {
+        if let (true, Some(part)) = (element.has_other_nulls, self.key.last()) {
+            self.other_nulls.insert(part.column);
+        }
         let (Some(class), Some(part)) = (element.class, self.key.last()) else {
             return Ok(());
         };
@@ -370,7 +395,7 @@ impl Making<'_> {
                 check_collation(element, column.spec)?;
                 let name = key_name(self.relation, column.number);
                 self.push(column.number, element.descending, name);
-                self.note_class(element, column.spec.kind)?;
+                self.note(element, column.spec.kind)?;
             }
             KeyBy::Expression(tree) => {
                 let (spec, expression) =
@@ -385,7 +410,7 @@ impl Making<'_> {
                 };
                 let kind = spec.kind;
                 self.push(column, element.descending, Some(KeyName { name, kind }));
-                self.note_class(element, kind)?;
+                self.note(element, kind)?;
             }
         }
         Ok(())

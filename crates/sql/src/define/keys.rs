@@ -10,6 +10,8 @@ use sqlparser::ast::{self, Expr as Tree, IndexColumn, OrderByExpr};
 pub(super) struct KeyElement {
     pub by: KeyBy,
     pub descending: bool,
+    /// True if nulls are said to come where the engine does not have them.
+    pub has_other_nulls: bool,
     /// The collation that `COLLATE` names.
     pub collation: Option<NamedCollation>,
     /// The operator class, if one is named.
@@ -29,6 +31,9 @@ pub(super) enum KeyBy {
 pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>, SqlError> {
     let elements = key_elements(columns)?.into_iter();
     let names = elements.map(|element| match element.by {
+        _ if element.has_other_nulls => Err(SqlError::unsupported(
+            "a constraint has nulls last, and first where it is descending",
+        )),
         KeyBy::Column(name) => Ok((name, element.descending)),
         KeyBy::Expression(_) => Err(SqlError::unsupported(
             "keys are of columns, not of expressions",
@@ -40,7 +45,7 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>
 /// The columns and expressions of an index.
 ///
 /// # Errors
-/// `0A000` for another order of nulls, or unsupported operator classes.
+/// `0A000` for unsupported operator classes.
 pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, SqlError> {
     let mut elements = Vec::with_capacity(columns.len());
     for IndexColumn {
@@ -71,18 +76,11 @@ pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, S
             other => KeyBy::Expression(Box::new(other.clone())),
         };
         let descending = crate::expression::is_descending(order)?;
-        if order
-            .options
-            .nulls_first
-            .is_some_and(|first| first != descending)
-        {
-            return Err(SqlError::unsupported(
-                "an index has nulls last, and first where it is descending",
-            ));
-        }
+        let nulls_first = order.options.nulls_first;
         elements.push(KeyElement {
             by,
             descending,
+            has_other_nulls: nulls_first.is_some_and(|first| first != descending),
             collation,
             class,
         });

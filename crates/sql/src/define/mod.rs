@@ -16,6 +16,7 @@ mod drop_column;
 mod extension;
 mod filled;
 mod generated;
+mod granting;
 mod identity;
 mod index;
 mod keys;
@@ -44,6 +45,7 @@ pub(crate) use built::{RowsWork, works_on_rows};
 pub(crate) use create::check_new_name;
 use create::new_name;
 pub(crate) use drop::{drop_kept, empty};
+use granting::Owners;
 pub(crate) use index::IndexToMake;
 pub(crate) use made_of::{
     Defined, begin as begin_with, computes_rows, fills_table, run as run_with,
@@ -85,6 +87,11 @@ pub(crate) fn run(
     sequences: &mut SequenceChanges,
     (user, with): (&str, Option<&Environment<'_>>),
 ) -> Result<Complete, SqlError> {
+    let users = database.users();
+    let user = Owners {
+        user,
+        users: &users,
+    };
     check(tx.view(), prepared)?;
     check_keyspace(tx.view(), database, prepared)?;
     if let Some(definition) = prepared.definition() {
@@ -105,6 +112,9 @@ pub(crate) fn run(
         view::keep_whole(tx, false, &mut complete)?;
         sequences.note_stored(database.counters(), tx.view())?;
         return Ok(complete);
+    }
+    if let Some(command) = prepared.rights_command() {
+        return granting::run(tx.view(), command, user, &prepared.rights());
     }
     let Some(statement) = prepared.statement() else {
         return Err(SqlError::syntax("there is nothing to define"));

@@ -3,6 +3,7 @@
 //! The parser's structures are destructured completely. A new field in a newer parser is then a compile error until it
 //! is handled here.
 
+use super::granting::Owners;
 use crate::error::{SqlError, code};
 use crate::names::{name_of, parts_of};
 use crate::parse::UNSAID;
@@ -47,7 +48,8 @@ pub(super) fn check_table(create: &CreateTable) -> Result<(), SqlError> {
     let CreateTable {
         or_replace,
         temporary: _,
-        unlogged,
+        // Every table is logged: the notice says so.
+        unlogged: _,
         external,
         dynamic,
         // `LOCAL` and `GLOBAL` have no effect.
@@ -112,7 +114,6 @@ pub(super) fn check_table(create: &CreateTable) -> Result<(), SqlError> {
     } = create;
     let of_postgresql = [
         (*or_replace, "OR REPLACE"),
-        (*unlogged, "UNLOGGED"),
         (query.is_some(), "AS"),
         (like.is_some(), "LIKE"),
         (inherits.is_some(), "INHERITS"),
@@ -298,20 +299,26 @@ pub(super) fn skipped(word: &'static str, code: &'static str, message: String) -
     Complete::of(Tag::plain(word)).with_notice(Some(Notice::note(code, message)))
 }
 
+/// The notice of a table or sequence that is to be `UNLOGGED`: it keeps its rows after a crash, too.
+pub(super) fn logged_all_the_same() -> Notice {
+    Notice::note(
+        "00000",
+        "UNLOGGED has no effect: all tables and sequences are logged".into(),
+    )
+}
+
 /// True if a column has no type.
 pub(super) fn is_unsaid(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Custom(name, options)
         if options.is_empty() && parts_of(name).is_ok_and(|parts| parts == [UNSAID]))
 }
 
-/// Checks that the owner is the connected user, who owns all tables.
-pub(super) fn check_owner(owner: &Owner, user: &str) -> Result<(), SqlError> {
+/// Checks that the owner may define tables: all users with that right own all tables.
+pub(super) fn check_owner(owner: &Owner, owners: Owners<'_>) -> Result<(), SqlError> {
     match owner {
-        Owner::Ident(name) if name_of(name) != user => Err(SqlError::new(
-            code::UNKNOWN_OBJECT,
-            format!("role \"{}\" does not exist", name_of(name)),
-        )
-        .hint("Tables have no owners here: users and their rights are in the configuration.")),
+        Owner::Ident(name) if !owners.may_own(&name_of(name)) => {
+            Err(owners.refused(&name_of(name), "Tables"))
+        }
         _ => Ok(()),
     }
 }

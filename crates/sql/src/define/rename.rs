@@ -118,6 +118,7 @@ fn renamed(relation: &Relation, old: &str, new: &str) -> TableNotes {
     moved(&mut notes.index_comments, old, new);
     moved(&mut notes.included, old, new);
     moved(&mut notes.operator_classes, old, new);
+    moved(&mut notes.other_nulls, old, new);
     if notes.not_valid.remove(old) {
         notes.not_valid.insert(new.to_string());
     }

@@ -5,6 +5,7 @@
 
 use super::comment::forget;
 use super::drop::drop_all;
+use super::granting::Owners;
 use super::options::refuse;
 use super::options::skipped;
 use super::view::drop_one;
@@ -23,6 +24,7 @@ use crate::relation::{
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights};
 use crate::schemas::{SchemaObject, has_schema, schemas};
+use crate::search_path::of_keyspace;
 use crate::sequence_names::renamed;
 use crate::views::views;
 use crate::virtual_tables::relations;
@@ -40,7 +42,7 @@ const NAME_BYTES_MAX: usize = 40;
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     statement: &Statement,
-    user: &str,
+    user: Owners<'_>,
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "CREATE SCHEMA";
     let Statement::CreateSchema {
@@ -97,18 +99,14 @@ pub(crate) fn put(tx: &mut dyn DefineTarget, name: &str) -> Result<(), SqlError>
     put_object(tx, kind::SCHEMA, name, &printed(&schema)?)
 }
 
-/// Checks that the owner is the session's user: schemas have no owners.
-fn check_owner(owner: &Ident, user: &str) -> Result<(), SqlError> {
+/// Checks that the owner may define tables: schemas have no owners.
+fn check_owner(owner: &Ident, owners: Owners<'_>) -> Result<(), SqlError> {
     let name = name_of(owner);
     let is_user = owner.quote_style.is_none()
         && ["current_user", "current_role", "session_user"].contains(&&*name);
-    match is_user || name == user {
+    match is_user || owners.may_own(&name) {
         true => Ok(()),
-        false => Err(SqlError::new(
-            code::UNKNOWN_OBJECT,
-            format!("role \"{name}\" does not exist"),
-        )
-        .hint("Schemas have no owners here: users and their rights are in the configuration.")),
+        false => Err(owners.refused(&name, "Schemas")),
     }
 }
 
@@ -241,6 +239,9 @@ pub(super) fn drop(
                 format!("cannot drop schema {name} because it is required by the database system"),
             ));
         }
+        if name == crate::keyspace::SCHEMA {
+            return Err(of_keyspace());
+        }
         rights.path().check_own_schema(&name)?;
         if !has_schema(tx.view(), &name)? {
             if !if_exists {
@@ -315,7 +316,7 @@ pub(crate) fn drop_schema(
 pub(super) fn alter(
     tx: &mut dyn DefineTarget,
     alter: &AlterSchema,
-    user: &str,
+    user: Owners<'_>,
     rights: &Rights,
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "ALTER SCHEMA";
@@ -326,6 +327,9 @@ pub(super) fn alter(
     } = alter;
     refuse(WORD, &[(*if_exists, "IF EXISTS")])?;
     let name = schema_name(name)?;
+    if name == crate::keyspace::SCHEMA {
+        return Err(of_keyspace());
+    }
     if !has_schema(tx.view(), &name)? {
         return Err(unknown_schema(&name));
     }

@@ -9,6 +9,7 @@
 
 use super::constraint::notes_of_column;
 use super::create::{check_new_name, exists, is_taken};
+use super::granting::Owners;
 use super::options::{check_owner, skipped};
 use super::sequence::{changed, sequence_of, whole_of_text};
 use crate::database::Database;
@@ -77,7 +78,7 @@ pub(super) fn run(
     database: &Database,
     command: &SequenceCommand,
     sequences: &mut SequenceChanges,
-    (user, rights): (&str, &Rights),
+    (user, rights): (Owners<'_>, &Rights),
 ) -> Result<Complete, SqlError> {
     tx.check_sequences()?;
     let path = rights.path();

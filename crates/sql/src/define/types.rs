@@ -5,6 +5,7 @@
 
 use super::domains;
 use super::drop_column::drop_column;
+use super::granting::Owners;
 use super::options::skipped;
 use super::type_names::{check_new_name, columns_of_type, found, moved};
 use crate::declared::put_notes;
@@ -289,7 +290,7 @@ fn add_label(
 pub(super) fn change(
     tx: &mut dyn DefineTarget,
     command: &TypeCommand,
-    user: &str,
+    user: Owners<'_>,
     rights: &Rights,
 ) -> Result<Complete, SqlError> {
     let path = rights.path();
@@ -331,14 +332,8 @@ pub(super) fn change(
     match &command.change {
         TypeChange::OwnerTo(owner) => {
             let own = ["current_user", "current_role", "session_user"];
-            if owner != user && !own.contains(&owner.as_str()) {
-                return Err(SqlError::new(
-                    code::UNKNOWN_OBJECT,
-                    format!("role \"{owner}\" does not exist"),
-                )
-                .hint(
-                    "Types have no owners here: users and their rights are in the configuration.",
-                ));
+            if !user.may_own(owner) && !own.contains(&owner.as_str()) {
+                return Err(user.refused(owner, "Types"));
             }
         }
         TypeChange::RenameTo(to) => {

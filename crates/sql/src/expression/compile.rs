@@ -4,6 +4,7 @@
 use super::around::{Queries, is_missing};
 use super::array_operators::quantified;
 use super::cast::Coercion;
+use super::precedence;
 use super::whole_rows::of_whole_row;
 use super::{Expr, Parameters, Scope, Typed, is_row, literal_value, word};
 use crate::aggregate::Grouping;
@@ -291,7 +292,10 @@ impl<'a> Compiler<'a> {
             Tree::BinaryOp { left, op, right } if let Some((array, is_all)) = quantified(right) => {
                 self.quantified(left, op, array, is_all)
             }
-            Tree::BinaryOp { left, op, right } => self.binary(tree, left, op, right),
+            Tree::BinaryOp { left, op, right } => match precedence::named_operator(op) {
+                Some(op) => self.binary(tree, left, &op, right),
+                None => self.binary(tree, left, op, right),
+            },
             Tree::UnaryOp { op, expr } => self.unary(*op, expr),
             Tree::IsNull(inner) => self.is_null(inner, false),
             Tree::IsNotNull(inner) => self.is_null(inner, true),

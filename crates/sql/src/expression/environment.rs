@@ -4,6 +4,7 @@ use super::Lists;
 use super::catalogue::Catalogue;
 use super::kept::{Kept, Reading};
 use super::patterns::Patterns;
+use crate::begun::Begun;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::listed::Listed;
@@ -26,8 +27,8 @@ pub(crate) struct StatementContext {
     /// `None` if no database is used: in conditions of tables.
     pub database: Option<Arc<Database>>,
     pub catalogue: &'static dyn Catalogue,
-    /// When the transaction began, in microseconds since 1970.
-    pub transaction_started: i64,
+    /// When the transaction began, and its number.
+    pub transaction: Begun,
     /// When the statement began.
     pub statement_started: i64,
     pub user: Arc<str>,
@@ -65,7 +66,7 @@ impl StatementContext {
     /// The session's time zone, with the clock of the transaction; UTC if there is none.
     pub fn zone(&self) -> Option<SessionZone> {
         let zone = self.settings.borrow().zone().cloned();
-        zone.map(|zone| zone.at(self.transaction_started))
+        zone.map(|zone| zone.at(self.transaction.moment))
     }
 
     /// The number of the session, or of the process without one.

@@ -169,6 +169,22 @@ pub(super) fn pattern_operator(operator: &BinaryOperator) -> Option<(bool, bool)
     }
 }
 
+/// The operator that `OPERATOR(schema.symbol)` names; `None` for one that is written so because of its name.
+pub(super) fn named_operator(operator: &BinaryOperator) -> Option<BinaryOperator> {
+    let BinaryOperator::PGCustomBinaryOperator(words) = operator else {
+        return None;
+    };
+    let symbol = match words.as_slice() {
+        [symbol] => symbol,
+        [schema, symbol] if schema.eq_ignore_ascii_case("pg_catalog") => symbol,
+        _ => return None,
+    };
+    match crate::parse::parse_expression(&format!("a {symbol} b")) {
+        Ok(Tree::BinaryOp { op, .. }) => Some(op),
+        _ => None,
+    }
+}
+
 /// True for a comparison, which cannot be compared without parentheses.
 pub(super) fn is_comparison(tree: &Tree) -> bool {
     use BinaryOperator::*;

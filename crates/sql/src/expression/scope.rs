@@ -114,7 +114,8 @@ impl Scope {
             (None, Some(table)) => Err(SqlError::new(
                 code::UNKNOWN_COLUMN,
                 format!("column {table}.{name} does not exist"),
-            )),
+            )
+            .of_unknown_column(name)),
             (None, None) => Err(SqlError::unknown_column(name)),
         }
     }

@@ -2,6 +2,7 @@
 //! columns without types before `AS`. Both are written as columns that it knows, and read when the table is made.
 //! `SELECT … INTO` is written as `CREATE TABLE … AS`. `WITH [NO] DATA` behind a materialized view is read here, too.
 
+use crate::error::SqlError;
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{CreateView, Expr, ObjectName, SelectInto, SetExpr, Statement};
 use sqlparser::keywords::Keyword;
@@ -243,7 +244,7 @@ pub(super) fn without_into(mut statement: Statement) -> Statement {
     let SetExpr::Select(select) = &mut *query.body else {
         return statement;
     };
-    let Some((name, temporary)) = select.into.as_ref().and_then(target) else {
+    let Some((name, [temporary, unlogged])) = select.into.as_ref().and_then(target) else {
         return statement;
     };
     select.into = None;
@@ -251,6 +252,7 @@ pub(super) fn without_into(mut statement: Statement) -> Statement {
         Statement::Query(query) => {
             let create = CreateTableBuilder::new(name)
                 .temporary(temporary)
+                .unlogged(unlogged)
                 .query(Some(query))
                 .build();
             Statement::CreateTable(create)
@@ -259,18 +261,43 @@ pub(super) fn without_into(mut statement: Statement) -> Statement {
     }
 }
 
-/// The table of `INTO`, and true if it is temporary; none for the syntax of other systems.
-fn target(into: &SelectInto) -> Option<(ObjectName, bool)> {
+/// The table of `INTO`, and if it is temporary, and unlogged; none for the syntax of other systems.
+fn target(into: &SelectInto) -> Option<(ObjectName, [bool; 2])> {
     let SelectInto {
         temporary,
         unlogged,
         table: _,
         targets,
     } = into;
-    let name = match (targets.as_slice(), unlogged) {
-        ([Expr::Identifier(name)], false) => ObjectName::from(vec![name.clone()]),
-        ([Expr::CompoundIdentifier(names)], false) => ObjectName::from(names.clone()),
+    let name = match targets.as_slice() {
+        [Expr::Identifier(name)] => ObjectName::from(vec![name.clone()]),
+        [Expr::CompoundIdentifier(names)] => ObjectName::from(names.clone()),
         _ => return None,
     };
-    Some((name, *temporary))
+    Some((name, [*temporary, *unlogged]))
+}
+
+/// Refuses `WITH CHECK OPTION` behind a view's query, as PostgreSQL does where no row can be changed by the view.
+///
+/// # Errors
+/// `0A000`.
+pub(super) fn check_option(parser: &Parser<'_>) -> Result<(), SqlError> {
+    let is_word = |at: usize, known: &[&str]| {
+        matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)
+            if word.quote_style.is_none()
+                && known.iter().any(|known| word.value.eq_ignore_ascii_case(known)))
+    };
+    let check = if is_word(1, &["local", "cascaded"]) {
+        2
+    } else {
+        1
+    };
+    let is_there = is_word(0, &["with"]) && is_word(check, &["check"]);
+    match is_there && is_word(check + 1, &["option"]) {
+        false => Ok(()),
+        true => Err(SqlError::unsupported(
+            "WITH CHECK OPTION is supported only on automatically updatable views",
+        )
+        .hint("Views are read only. A CHECK of the table holds for all programs.")),
+    }
 }

@@ -13,7 +13,7 @@ use super::insert_run::{Inserting, found, twice};
 use super::write::{check_whole, columns_of, whole_row};
 use crate::aggregate::key_of;
 use crate::error::SqlError;
-use crate::expression::Environment;
+use crate::expression::{Environment, Kept};
 use crate::indexed::ColumnValue;
 use crate::memory::Memory;
 use crate::rows::Values;
@@ -54,7 +54,10 @@ impl OfIndex<'_> {
     fn key_of(&self, row: &[Value]) -> Option<Vec<u8>> {
         let mut key = Vec::new();
         for column in &self.target.columns {
-            let value = row.get(*column).filter(|value| **value != Value::Null)?;
+            let value = row.get(*column)?;
+            if *value == Value::Null && !self.target.nulls_equal {
+                return None;
+            }
             key_of(value.as_ref(), &mut key);
         }
         Some(key)
@@ -220,14 +223,15 @@ impl<'p, 'm> Arbiters<'p, 'm> {
 }
 
 impl InsertPlan {
-    /// Finds out the changes of an `INSERT … ON CONFLICT` as a part of a statement, for its whole rows.
+    /// Finds out the changes of an `INSERT … ON CONFLICT` as a part of a statement, for its whole rows. Subqueries read the
+    /// state before the statement, with their kept results.
     ///
     /// # Errors
     /// Evaluation and read errors; `21000` if a row is to be changed twice.
     pub(super) fn decide<'p>(
         &'p self,
         tx: &mut dyn WriteTarget,
-        with: &Environment<'_>,
+        (with, kept): (&Environment<'_>, &Kept),
         rows: Vec<Vec<Value>>,
         (arbiters, touched): (&mut Arbiters<'p, '_>, &mut Touched),
     ) -> Result<Gathered<'p>, SqlError> {
@@ -248,7 +252,7 @@ impl InsertPlan {
             let mut there = match (clash, &conflict.update) {
                 (Clash::None, _) => {
                     arbiters.replace(self.number, None, &row)?;
-                    inserting.inserted(&row)?;
+                    inserting.inserted(&row, &with.over(&*tx, kept))?;
                     memory.take(&row)?;
                     match effects.last_mut() {
                         Some(Effect::Insert(_, rows)) => rows.push(row),
@@ -267,14 +271,14 @@ impl InsertPlan {
             let before = there.clone();
             there.extend(row);
             if let Some(condition) = condition
-                && !condition.holds(&Values(&there), with)?
+                && !condition.holds(&Values(&there), &with.over(&*tx, kept))?
             {
                 continue;
             }
             memory.take_bytes(touched.note(self.number, &key).1)?;
-            let change = changes.of_given(&Values(&there), with, key)?;
+            let change = changes.of_given(&Values(&there), &with.over(&*tx, kept), key)?;
             arbiters.replace(self.number, Some(&before), &change.row)?;
-            inserting.inserted(&change.row)?;
+            inserting.inserted(&change.row, &with.over(&*tx, kept))?;
             memory.take_bytes(change.bytes())?;
             // Each row is changed alone: rows of one change may exchange keys, and PostgreSQL refuses that here.
             effects.push(Effect::Update(changes, vec![change]));

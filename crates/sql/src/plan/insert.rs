@@ -44,6 +44,8 @@ pub(crate) struct InsertPlan {
     pub returning: Option<Output>,
     /// True if the rows contain subqueries.
     pub has_subqueries: bool,
+    /// True if `ON CONFLICT` or `RETURNING` contain subqueries: they read the state before the statement.
+    pub asks_beside_rows: bool,
     pub generated: Vec<ColumnValue>,
     /// True if a row is read before it is stored, or afterwards.
     pub shows_rows: bool,
@@ -75,6 +77,8 @@ pub(crate) struct Target {
     /// The index; the primary key if there is no name.
     pub index: Option<String>,
     pub columns: Vec<usize>,
+    /// True if nulls in its key are equal.
+    pub nulls_equal: bool,
 }
 
 /// The most rows of a short statement.
@@ -178,17 +182,18 @@ pub(crate) fn plan_insert(
     let scope = Scope {
         tables: vec![scope_of(&relation, &alias)],
     };
+    let before = planning.queries.subqueries;
     let conflict = match &insert.on {
         None => None,
-        Some(OnInsert::OnConflict(on)) => {
-            Some(planning.without_subqueries("in ON CONFLICT", |planning| {
-                conflict(planning, &relation, &scope, on)
-            })?)
-        }
+        Some(OnInsert::OnConflict(on)) => Some(conflict(planning, &relation, &scope, on)?),
         Some(_) => return Err(SqlError::unsupported("this form of ON is not supported")),
     };
     let returning = compile_returning(planning, &scope, insert.returning.as_deref())?;
-    insert_into(planning, &relation, rows, conflict, returning)
+    let asks_beside_rows = planning.queries.subqueries > before;
+    Ok(InsertPlan {
+        asks_beside_rows,
+        ..insert_into(planning, &relation, rows, conflict, returning)?
+    })
 }
 
 /// The plan of rows that come into a table.
@@ -220,6 +225,7 @@ fn insert_into(
         conflict,
         returning,
         has_subqueries: planning.queries.subqueries > 0,
+        asks_beside_rows: false,
     })
 }
 
@@ -567,6 +573,7 @@ fn unique_indexes(relation: &Relation) -> impl Iterator<Item = (&IndexDefinition
         let target = Target {
             index: None,
             columns: columns(&schema.primary),
+            nulls_equal: false,
         };
         (&schema.primary, target)
     });
@@ -575,6 +582,7 @@ fn unique_indexes(relation: &Relation) -> impl Iterator<Item = (&IndexDefinition
         let target = Target {
             index: Some(index.name.clone()),
             columns: columns(index),
+            nulls_equal: index.nulls_equal,
         };
         (index, target)
     });

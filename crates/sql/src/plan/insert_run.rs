@@ -2,7 +2,7 @@
 
 use super::arbiters::Arbiters;
 use super::changes::Changes;
-use super::effects::{Effect, Gathered, Touched};
+use super::effects::{Effect, Gathered, Touched, apply_all};
 use super::insert::{Conflict, InsertPlan, InsertRows, Target};
 use super::output::Output;
 use super::write::{check_whole, insert_whole, whole_row, with_row};
@@ -29,6 +29,9 @@ impl InsertPlan {
         tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
     ) -> Result<(u64, Table), SqlError> {
+        if self.asks_beside_rows {
+            return self.run_at_once(tx, with);
+        }
         let mut inserting = Inserting::of(self, with);
         match &self.rows {
             InsertRows::Values(rows) if self.has_subqueries => {
@@ -53,6 +56,19 @@ impl InsertPlan {
             }
         }
         Ok((inserting.count, inserting.table))
+    }
+
+    /// Finds out all changes before the first is made.
+    fn run_at_once(
+        &self,
+        tx: &mut dyn WriteTarget,
+        with: &Environment<'_>,
+    ) -> Result<(u64, Table), SqlError> {
+        let mut arbiters = Arbiters::of(std::iter::once(self), with.memory());
+        let changed = (&mut arbiters, &mut Touched::of(&[]));
+        let done = self.gather(tx, with, changed)?;
+        apply_all(tx, &done.effects, with)?;
+        Ok((done.count, done.table))
     }
 
     /// The rows, before any of them is inserted.
@@ -106,8 +122,11 @@ impl InsertPlan {
             of_parts: None,
             ..*with
         };
+        // Subqueries of `ON CONFLICT` and `RETURNING` do.
+        let own = Kept::default();
+        let kept = with.kept(&own);
         if self.conflict.is_some() {
-            return self.decide(tx, alone, rows, changed);
+            return self.decide(tx, (alone, kept), rows, changed);
         }
         let mut inserting = Inserting::of(self, alone);
         for row in &mut rows {
@@ -115,7 +134,7 @@ impl InsertPlan {
             if self.shows_rows {
                 ColumnValue::fill(&self.generated, row, with)?;
             }
-            inserting.inserted(row)?;
+            inserting.inserted(row, &alone.over(&*tx, kept))?;
         }
         Ok(Gathered {
             count: inserting.count,
@@ -293,7 +312,7 @@ impl<'p, 'e> Inserting<'p, 'e> {
                 return self.update(tx, there, &row, changes, condition.as_ref());
             }
             return match insert_whole(tx, self.plan.number, &row) {
-                Ok(()) => self.inserted(&row),
+                Ok(()) => self.inserted(&row, self.with),
                 Err(error) if conflict.takes(&error) => Ok(()),
                 // The index that decides goes before others, in which the row may collide, too.
                 Err(error)
@@ -305,7 +324,7 @@ impl<'p, 'e> Inserting<'p, 'e> {
             };
         }
         insert_whole(tx, self.plan.number, &row).map_err(|error| self.failed(error, &row))?;
-        self.inserted(&row)
+        self.inserted(&row, self.with)
     }
 
     /// True if a row collides in an index that decides conflicts.
@@ -358,7 +377,7 @@ impl<'p, 'e> Inserting<'p, 'e> {
             return Ok(());
         }
         let changed = changes.apply_to(tx, &Values(&there), self.with)?;
-        self.inserted(&changed.row)
+        self.inserted(&changed.row, self.with)
     }
 
     fn touch_row(&mut self, row: &[Value]) -> Result<(), SqlError> {
@@ -377,7 +396,7 @@ impl<'p, 'e> Inserting<'p, 'e> {
     }
 
     /// Counts a row that was inserted or changed, and takes it for `RETURNING`.
-    pub fn inserted(&mut self, row: &[Value]) -> Result<(), SqlError> {
+    pub fn inserted(&mut self, row: &[Value], with: &Environment<'_>) -> Result<(), SqlError> {
         self.count += 1;
         let changes = self.plan.conflict.as_ref().map(|of| of.update.is_some());
         if changes == Some(true) {
@@ -385,7 +404,7 @@ impl<'p, 'e> Inserting<'p, 'e> {
         }
         if let Some(output) = &self.plan.returning {
             let from = self.table.values.len();
-            output.push_shown(&Values(row), self.with, &mut self.table.values)?;
+            output.push_shown(&Values(row), with, &mut self.table.values)?;
             self.memory.take(&self.table.values[from..])?;
             self.table.rows += 1;
         }
@@ -431,7 +450,7 @@ pub(super) fn found(
         .iter()
         .map(|column| row[*column].clone())
         .collect();
-    if key.contains(&Value::Null) {
+    if !target.nulls_equal && key.contains(&Value::Null) {
         return Ok(None);
     }
     let mut there = None;

@@ -64,8 +64,6 @@ pub(crate) struct Queries {
     pub(super) parts: Option<Box<dyn Parts>>,
     /// The number of subqueries so far.
     pub subqueries: usize,
-    /// The reason why subqueries are not allowed here, if they are not.
-    pub refused: Option<&'static str>,
     depth: usize,
     count: usize,
 }
@@ -130,21 +128,6 @@ impl<'a> Planning<'a> {
         Compiler::new(scope, self.parameters).nested(self.source, &mut self.queries)
     }
 
-    /// Plans something that may not contain subqueries.
-    ///
-    /// # Errors
-    /// Errors of `plan`; `0A000` for a subquery.
-    pub fn without_subqueries<R>(
-        &mut self,
-        why: &'static str,
-        plan: impl FnOnce(&mut Planning<'a>) -> Result<R, SqlError>,
-    ) -> Result<R, SqlError> {
-        self.queries.refused = Some(why);
-        let planned = plan(self);
-        self.queries.refused = None;
-        planned
-    }
-
     /// Finds the table of a name, to read it.
     ///
     /// # Errors
@@ -201,7 +184,13 @@ impl<'a> Planning<'a> {
     /// not `public`, the schema is noted, since a view's text needs it.
     fn find(&mut self, name: &ast::ObjectName) -> Result<String, SqlError> {
         let path = self.queries.rights.path();
-        let found = path.find(self.source, name)?;
+        let mut found = path.find(self.source, name)?;
+        if let [ObjectNamePart::Identifier(word)] = &name.0[..]
+            && let Some(older) = crate::keyspace::older_name(self.source, &name_of(word))
+            && !crate::schemas::is_there(self.source, &found)?
+        {
+            found = older;
+        }
         if let ([ObjectNamePart::Identifier(word)], schema) = (&name.0[..], schema_of(&found))
             && schema != PUBLIC
             // A name with a point, of a table that is older than schemas, already contains it.

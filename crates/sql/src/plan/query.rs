@@ -36,11 +36,6 @@ impl expression::Queries for Queries {
         parameters: &mut Parameters,
         query: &ast::Query,
     ) -> Result<DraftedQuery, SqlError> {
-        if let Some(place) = self.refused {
-            return Err(SqlError::unsupported(format!(
-                "subqueries are not supported {place}"
-            )));
-        }
         let mut planning = Planning {
             source,
             parameters,

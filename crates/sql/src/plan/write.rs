@@ -95,12 +95,10 @@ pub(crate) fn compile_returning(
     let Some(items) = items else {
         return Ok(None);
     };
-    planning.without_subqueries("in RETURNING", |planning| {
-        let mut compiler = planning.compiler(scope);
-        let mut items = compile_items(&mut compiler, scope, items)?;
-        super::output::decide(&mut compiler, &mut items)?;
-        Ok(Some(Output::new(items)))
-    })
+    let mut compiler = planning.compiler(scope);
+    let mut items = compile_items(&mut compiler, scope, items)?;
+    super::output::decide(&mut compiler, &mut items)?;
+    Ok(Some(Output::new(items)))
 }
 
 /// True if rows of this table or of another one refer to this table's rows.
@@ -139,9 +137,9 @@ impl UpdatePlan {
     ) -> Result<(u64, Table), SqlError> {
         let by_key = self.changes.moves || self.changes.may_collide;
         let changes = self.changes_of(&*tx, with, among, by_key, &mut |_| Ok(true))?;
+        let table = self.returned(&*tx, &changes, with)?;
         // Reading is finished.
         self.changes.apply(tx, &changes, with)?;
-        let table = self.returned(&changes, with)?;
         Ok((changes.len() as u64, table))
     }
 
@@ -163,7 +161,7 @@ impl UpdatePlan {
         };
         // An address may be that of another row once other parts have made their changes.
         let changes = self.changes_of(source, with, Among::All, true, &mut is_free)?;
-        let table = self.returned(&changes, with)?;
+        let table = self.returned(source, &changes, with)?;
         for change in &changes {
             memory.take_bytes(change.bytes())?;
         }
@@ -216,13 +214,20 @@ impl UpdatePlan {
         Ok(changes)
     }
 
-    /// The rows of `RETURNING`.
-    fn returned(&self, changes: &[Change], with: &Environment<'_>) -> Result<Table, SqlError> {
+    /// The rows of `RETURNING`. Its subqueries read the state before the changes.
+    fn returned(
+        &self,
+        source: &dyn Source,
+        changes: &[Change],
+        with: &Environment<'_>,
+    ) -> Result<Table, SqlError> {
         let mut table = Table::default();
         if let Some(output) = &self.returning {
+            let own = Kept::default();
+            let reading = &with.over(source, with.kept(&own));
             table.width = output.width();
             for change in changes {
-                output.push_shown(&Values(&change.row), with, &mut table.values)?;
+                output.push_shown(&Values(&change.row), reading, &mut table.values)?;
                 table.rows += 1;
             }
         }
@@ -301,7 +306,7 @@ impl DeletePlan {
             keys.push(key);
             if let Some(output) = &self.returning {
                 let from = table.values.len();
-                output.push_shown(row, with, &mut table.values)?;
+                output.push_shown(row, reading, &mut table.values)?;
                 memory.take(&table.values[from..])?;
                 table.rows += 1;
             }

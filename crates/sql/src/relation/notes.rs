@@ -45,6 +45,9 @@ pub(crate) struct TableNotes {
     /// The operator classes of indexes that differ from the usual ones, by the indexes' names and the columns' numbers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operator_classes: BTreeMap<String, BTreeMap<usize, String>>,
+    /// The columns of indexes whose nulls come first in ascending order, or last in descending, by the indexes' names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub other_nulls: BTreeMap<String, BTreeSet<usize>>,
     /// The query of a materialized view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub materialized: Option<String>,

@@ -6,6 +6,7 @@ use super::execute::with_context;
 use super::given::Given;
 use super::parameters::{plan_column, shown_columns};
 use super::state::{SessionState, TransactionState};
+use crate::begun::Begun;
 use crate::class::{Class, Special};
 use crate::column::ResultColumn;
 use crate::copy;
@@ -101,6 +102,10 @@ pub(super) fn statements_of(
             }
             Parsed::Sequence(command) => {
                 let prepared = Prepared::of_sequence(whole.clone(), *command);
+                return Ok(Arc::new(prepared.with_rights(rights.clone())));
+            }
+            Parsed::Rights(command) => {
+                let prepared = Prepared::of_rights(whole.clone(), *command);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
             Parsed::Procedure(definition) => {
@@ -288,7 +293,7 @@ pub(super) fn executed(
         parameters: &[],
         data: None,
         rows_max: 0,
-        transaction_started: now,
+        transaction: Begun::at(now),
         statement_started: now,
         seed: seed(),
         digests: false,

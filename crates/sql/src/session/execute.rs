@@ -6,6 +6,7 @@ use super::history::{Told, is_of_the_engine};
 use super::parameters::plan_column;
 use super::state::{OpenTransaction, SessionState, TransactionState};
 use super::telling::{attach, count, portion_memory, remembered, told_of};
+use crate::begun::Begun;
 use crate::catalogue::CATALOGUE;
 use crate::class::Class;
 use crate::constraints::{in_statement, set_constraints};
@@ -57,7 +58,7 @@ fn context_of(
     StatementContext {
         database: Some(database.clone()),
         catalogue: &CATALOGUE,
-        transaction_started: given.transaction_started,
+        transaction: given.transaction,
         statement_started: given.statement_started,
         user: state.user.clone(),
         settings: RefCell::new(settings),
@@ -165,14 +166,14 @@ pub(super) fn read(
     let (started, digests) = match &state.transaction {
         // A statement of a transaction that only reads need not be run again.
         TransactionState::Open(open) => (open.started, !open.read_only),
-        _ => (now, false),
+        _ => (Begun::at(now), false),
     };
     let given = Given {
         statement,
         parameters,
         data: None,
         rows_max: *rows_max,
-        transaction_started: started,
+        transaction: started,
         statement_started: now,
         seed: seed(),
         digests,

@@ -1,5 +1,6 @@
 //! Data of sessions that all their parts know: their options, and the inputs of a statement.
 
+use crate::begun::Begun;
 use crate::prepared::Prepared;
 use crate::result::CopyData;
 use crate::rights::Rights;
@@ -26,7 +27,7 @@ pub(super) struct Given<'g> {
     pub parameters: &'g [Value],
     pub data: Option<&'g CopyData>,
     pub rows_max: u64,
-    pub transaction_started: i64,
+    pub transaction: Begun,
     pub statement_started: i64,
     pub seed: [u64; 2],
     /// True if a digest of its answer is needed.

@@ -4,6 +4,7 @@ use super::aside::{Kept, own_version};
 use super::control::{is_read_only, isolation};
 use super::given::SessionOptions;
 use super::history::{History, Remembered};
+use crate::begun::Begun;
 use crate::error::{SqlError, code};
 use crate::listed::Listed;
 use crate::prepared::Prepared;
@@ -71,8 +72,7 @@ pub(crate) enum Reading {
 
 #[derive(Debug)]
 pub(crate) struct OpenTransaction {
-    /// When it began, in microseconds since 1970.
-    pub started: i64,
+    pub started: Begun,
     pub read_only: bool,
     /// True without `BEGIN`: it ends at the next [`Step::Sync`](crate::Step::Sync).
     pub is_implicit: bool,
@@ -113,7 +113,7 @@ pub(crate) struct Savepoint {
 impl Default for OpenTransaction {
     fn default() -> Self {
         OpenTransaction {
-            started: 0,
+            started: Begun::default(),
             read_only: false,
             is_implicit: false,
             settings_before: Settings::default(),
@@ -277,7 +277,7 @@ impl SessionState {
     /// Begins a transaction.
     pub fn begin(&mut self, read_only: bool) {
         self.transaction = TransactionState::Open(OpenTransaction {
-            started: now(),
+            started: Begun::at(now()),
             read_only,
             settings_before: self.settings.clone(),
             drawn_before: self.drawn.clone(),

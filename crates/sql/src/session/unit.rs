@@ -14,6 +14,7 @@ use super::history::{Told, is_of_the_engine};
 use super::spans;
 use super::state::{Reading, SessionState, TransactionState};
 use super::telling::remembered;
+use crate::begun::Begun;
 use crate::class::Class;
 use crate::constraints;
 use crate::database::Database;
@@ -461,7 +462,7 @@ impl Unit {
                 check_may_write(open, statement)?;
                 open.started
             }
-            _ => now(),
+            _ => Begun::at(now()),
         };
         self.defined |= statement.class() == Class::Define;
         let given = Given {
@@ -469,7 +470,7 @@ impl Unit {
             parameters,
             data: data.as_deref(),
             rows_max,
-            transaction_started: started,
+            transaction: started,
             statement_started: now(),
             seed: seed(),
             digests: self.remembers,

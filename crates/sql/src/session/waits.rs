@@ -9,6 +9,7 @@ use super::given::Given;
 use super::spans;
 use super::state::TransactionState;
 use super::telling::attach;
+use crate::begun::Begun;
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::result::{Complete, Notice, Outcome, Step};
@@ -56,14 +57,14 @@ impl Session {
         let now = now();
         let started = match &self.state.transaction {
             TransactionState::Open(open) => open.started,
-            _ => now,
+            _ => Begun::at(now),
         };
         let given = Given {
             statement,
             parameters,
             data: None,
             rows_max: *rows_max,
-            transaction_started: started,
+            transaction: started,
             statement_started: now,
             seed: seed(),
             digests: false,

@@ -55,7 +55,7 @@ fn sessions(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlEr
         null(),
         null(),
         null(),
-        Value::Timestamp(context.transaction_started),
+        Value::Timestamp(context.transaction.moment),
         Value::Timestamp(context.statement_started),
         Value::Timestamp(context.statement_started),
         null(),

@@ -166,7 +166,8 @@ pub(crate) fn constraints_of(
         let columns: Vec<usize> = index.columns.iter().map(|(column, _)| *column).collect();
         let notes = relation.reference_notes(&index.name);
         let definition = format!(
-            "{word} ({}){}{}",
+            "{word}{} ({}){}{}",
+            when(index.nulls_equal, " NULLS NOT DISTINCT"),
             names_of(relation, &columns),
             when(notes.deferrable, " DEFERRABLE"),
             when(notes.deferred, " INITIALLY DEFERRED"),
@@ -328,9 +329,26 @@ fn columns_of(relation: &Relation, index: &SeenIndex) -> String {
             Some(class) => format!("{name} {class}"),
             None => name,
         };
-        if *descending { name + " DESC" } else { name }
+        let other = relation.notes.other_nulls.get(&index.name);
+        let order = match (
+            descending,
+            other.is_some_and(|other| other.contains(column)),
+        ) {
+            (false, false) => "",
+            (false, true) => " NULLS FIRST",
+            (true, false) => " DESC",
+            (true, true) => " DESC NULLS LAST",
+        };
+        name + order
     });
     columns.collect::<Vec<_>>().join(", ")
+}
+
+fn nulls_of(index: &SeenIndex) -> &'static str {
+    match index.nulls_equal {
+        true => " NULLS NOT DISTINCT",
+        false => "",
+    }
 }
 
 /// The statement that makes an index.
@@ -343,8 +361,9 @@ pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
     };
     let condition = index.condition.as_ref();
     let condition = condition.map_or_else(String::new, |text| format!(" WHERE ({text})"));
+    let nulls = nulls_of(index);
     format!(
-        "CREATE {unique}INDEX {} ON {} USING btree ({columns}){included}{condition}",
+        "CREATE {unique}INDEX {} ON {} USING btree ({columns}){included}{nulls}{condition}",
         quoted(&index.name),
         written_whole(&relation.name)
     )
@@ -359,8 +378,9 @@ pub(crate) fn own_indexes_on(relation: &Relation, other: &Relation) -> Vec<Strin
         let unique = if index.unique { "UNIQUE " } else { "" };
         let columns = columns_of(relation, &index);
         format!(
-            "CREATE {unique}INDEX ON {} ({columns})",
-            written_whole(&other.name)
+            "CREATE {unique}INDEX ON {} ({columns}){}",
+            written_whole(&other.name),
+            nulls_of(&index)
         )
     })
     .collect()

@@ -148,6 +148,8 @@ pub(crate) struct SeenIndex {
     /// The condition of a partial index, as SQL.
     pub condition: Option<String>,
     pub unique: bool,
+    /// `NULLS NOT DISTINCT`.
+    pub nulls_equal: bool,
     /// Its key is checked when a row is written.
     pub immediate: bool,
     pub primary: bool,
@@ -182,6 +184,7 @@ pub(super) fn seen_indexes(relation: &Relation) -> Vec<SeenIndex> {
             included: Vec::new(),
             condition: None,
             unique: true,
+            nulls_equal: false,
             immediate: true,
             primary: true,
         });
@@ -199,6 +202,7 @@ pub(super) fn seen_indexes(relation: &Relation) -> Vec<SeenIndex> {
                 .unwrap_or_default(),
             condition: shown_condition(schema, index),
             unique: index.tells_apart(),
+            nulls_equal: index.nulls_equal,
             immediate: !index.deferrable,
             primary: relation.notes.primary_index.as_ref() == Some(&index.name),
         });
@@ -240,7 +244,16 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
             let expressions: Vec<String> = expressions
                 .filter_map(|(column, _)| shown_expression(&relation.schema, *column))
                 .collect();
-            let order = |(_, descending): &(usize, bool)| if *descending { "3" } else { "0" };
+            let other = relation.notes.other_nulls.get(&index.name);
+            let order = |(column, descending): &(usize, bool)| match (
+                descending,
+                other.is_some_and(|other| other.contains(column)),
+            ) {
+                (false, false) => "0",
+                (true, true) => "1",
+                (false, true) => "2",
+                (true, false) => "3",
+            };
             let collations = index.columns.iter().map(|(column, _)| {
                 let own = relation.numbered_column(*column).map(|column| column.spec);
                 let name = || key_name(&relation, *column);
@@ -253,7 +266,7 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
                 Value::Int(all as i128),
                 Value::Int(count as i128),
                 Value::Bool(index.unique),
-                no.clone(),
+                Value::Bool(index.nulls_equal),
                 Value::Bool(index.primary),
                 no.clone(),
                 Value::Bool(index.immediate),

@@ -74,15 +74,18 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("is_deferrable", Text),
             ("initially_deferred", Text),
             ("enforced", Text),
+            ("nulls_distinct", Text),
         ],
         "select current_database(), n.nspname, k.conname, current_database(), n.nspname, c.relname,
             case k.contype when 'c' then 'CHECK' when 'f' then 'FOREIGN KEY' when 'p' then 'PRIMARY KEY'
                 else 'UNIQUE' end,
             case when k.condeferrable then 'YES' else 'NO' end,
             case when k.condeferred then 'YES' else 'NO' end,
-            'YES'
+            'YES',
+            case when k.contype = 'u' then case when i.indnullsnotdistinct then 'NO' else 'YES' end end
         from pg_catalog.pg_constraint k join pg_catalog.pg_class c on c.oid = k.conrelid
-            join pg_catalog.pg_namespace n on n.oid = c.relnamespace",
+            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+            left join pg_catalog.pg_index i on i.indexrelid = k.conindid",
     ),
     standard(
         "key_column_usage",

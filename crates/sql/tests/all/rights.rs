@@ -326,3 +326,78 @@ fn a_view_is_replaced_and_dropped_by_those_who_may_with_its_name() {
     refused(&mut bea, "create view another as select 1 as one");
     run(&mut bea, "drop view own").unwrap();
 }
+
+/// The tags and notices of statements on rights, or the errors' codes.
+fn asked(session: &mut Session, text: &str) -> String {
+    match run(session, text) {
+        Ok(done) => {
+            let notices = done.iter().flat_map(|done| &done.notices);
+            let notices: Vec<&str> = notices.map(|notice| &*notice.message).collect();
+            notices.join("; ")
+        }
+        Err(error) => error.code.to_string(),
+    }
+}
+
+#[test]
+fn statements_on_rights_are_taken_if_the_configuration_gives_them_already() {
+    let fresh = Fresh::new();
+    run(&mut fresh.session(), TABLES).unwrap();
+    let rights = |others| Rights::from(others).with_table("hidden", Access::Nothing);
+    fresh.database.set_users([
+        ("ada".to_string(), rights(Access::Define)),
+        ("reader".to_string(), rights(Access::Read)),
+        ("writer".to_string(), rights(Access::Write)),
+    ]);
+    let mut ada = user(&fresh, Access::Define);
+    let granted = "no privileges were granted: the server's configuration gives them already";
+    let revoked = "no privileges were revoked: the server's configuration does not give them";
+    for (text, answer) in [
+        ("grant select on shown to reader, writer", granted),
+        ("grant select on shown to public", granted),
+        ("grant insert on shown to writer", granted),
+        ("grant insert on shown to reader, writer", "0A000"),
+        ("grant select on hidden to reader", "0A000"),
+        (
+            "grant select on all tables in schema public to reader",
+            "0A000",
+        ),
+        ("grant insert on shown to public", "0A000"),
+        ("revoke insert, update on shown from reader", revoked),
+        ("revoke all on hidden from reader, writer", revoked),
+        ("revoke select on shown from reader", "0A000"),
+        ("revoke all on schema public from public", revoked),
+        ("revoke usage on schema public from reader", "0A000"),
+        ("grant create on schema public to writer", "0A000"),
+        (
+            "alter default privileges grant insert on tables to writer",
+            granted,
+        ),
+        (
+            "alter default privileges grant insert on tables to reader",
+            "0A000",
+        ),
+        ("grant select on shown to nobody_here", "42704"),
+        ("create role reader", "42710"),
+        ("create role other", "0A000"),
+        ("drop role reader", "0A000"),
+        ("alter table own owner to ada", ""),
+        ("alter table own owner to reader", "0A000"),
+        ("alter table own owner to nobody_here", "42704"),
+    ] {
+        assert_eq!(asked(&mut ada, text), answer, "{text}");
+    }
+    // Without users every name is admitted, with all rights.
+    fresh.database.set_users([]);
+    for (text, answer) in [
+        ("grant all on hidden to nobody_here, public", granted),
+        ("revoke all on hidden from public", "0A000"),
+        ("alter table own owner to nobody_here", ""),
+        ("create role other", "0A000"),
+    ] {
+        assert_eq!(asked(&mut ada, text), answer, "{text}");
+    }
+    // Who may define nothing says nothing of rights, either.
+    let mut reader = user(&fresh, Access::Read);
+    refused(&mut reader, "grant select on shown to reader");
+}

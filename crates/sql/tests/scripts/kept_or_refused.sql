@@ -1,12 +1,7 @@
 # Clauses and options are kept, or refused by their names.
 
-statement error 0A000
-CREATE UNLOGGED TABLE t (a int)
-----
-CREATE TABLE with UNLOGGED is not supported
-
 statement ok
-CREATE TABLE t (a int, b text COLLATE "C", c varchar(5) COLLATE pg_catalog."default") WITH (fillfactor = 70, autovacuum_enabled = false)
+CREATE UNLOGGED TABLE t (a int, b text COLLATE "C", c varchar(5) COLLATE pg_catalog."default") WITH (fillfactor = 70, autovacuum_enabled = false)
 
 statement error 22023
 CREATE TABLE u (a int) WITH (speed = 5)
@@ -29,9 +24,6 @@ statement error 0A000
 CREATE TABLE u () INHERITS (t)
 
 statement error 0A000
-CREATE TABLE u (a int UNIQUE NULLS NOT DISTINCT)
-
-statement error 0A000
 CREATE TABLE u (a int, b int, UNIQUE (a) INCLUDE (b))
 
 statement error 0A000
@@ -47,9 +39,6 @@ the operator class gin_trgm_ops is not supported
 statement error 0A000
 CREATE INDEX ON t (b COLLATE "de_DE")
 
-statement error 0A000
-CREATE INDEX ON t (a NULLS FIRST)
-
 statement error 22023
 CREATE INDEX ON t (a) WITH (speed = 5)
 
@@ -59,8 +48,8 @@ CREATE INDEX CONCURRENTLY IF NOT EXISTS by_b ON t USING btree (b COLLATE "C" tex
 statement error 42601
 ALTER TABLE t ADD COLUMN x int FIRST
 
-statement error 0A000
-ALTER TABLE t SET UNLOGGED
+statement ok
+ALTER TABLE t SET UNLOGGED, SET LOGGED
 
 statement error 22023
 ALTER TABLE t SET (speed = 5)
@@ -73,6 +62,39 @@ CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT 1 x
 
 statement error 0A000
 CREATE VIEW v WITH (security_barrier) AS SELECT 1 x
+
+statement error 0A000
+CREATE VIEW v AS SELECT a FROM t WHERE a > 0 WITH LOCAL CHECK OPTION
+----
+WITH CHECK OPTION is supported only on automatically updatable views
+HINT: Views are read only. A CHECK of the table holds for all programs.
+
+statement error 0A000
+WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) SEARCH DEPTH FIRST BY n SET o SELECT * FROM r
+----
+SEARCH of WITH RECURSIVE is not supported
+HINT: Collect the path in an array of the query's own, as PostgreSQL's documentation shows it.
+
+statement error 0A000
+WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) CYCLE n SET is_cycle USING path SELECT * FROM r
+
+query
+SELECT cycle, search FROM (SELECT 1 AS cycle, 2 AS search) cycle
+----
+1|2
+
+query
+SELECT 2 OPERATOR(pg_catalog.+) 3 * 4, 'ab' OPERATOR(pg_catalog.=) 'ab', 1 OPERATOR(<) 2 AND true, 'a' OPERATOR(pg_catalog.||) 'b', ARRAY[1] OPERATOR(pg_catalog.@>) ARRAY[1]
+----
+14|t|t|ab|t
+
+statement error 0A000
+SELECT 1 OPERATOR(public.+) 2
+
+query
+SELECT substring('foobar' SIMILAR '%#"o_b#"%' ESCAPE '#'), substring('x' SIMILAR 'y' ESCAPE '#') IS NULL, substring('abc' FROM 2 FOR 1), 'abc' SIMILAR TO 'a%'
+----
+oob|t|b|t
 
 # Queries.
 
@@ -101,8 +123,14 @@ UPDATE t SET a = 5 WHERE a IN (SELECT a FROM t ORDER BY a LIMIT 1 FOR UPDATE SKI
 statement error 0A000
 SELECT * FROM t TABLESAMPLE SYSTEM (10)
 
-statement error 0A000
+statement ok
+BEGIN
+
+statement ok
 SELECT a INTO UNLOGGED u FROM t
+
+statement ok
+ROLLBACK
 
 statement error 0A000
 SELECT a FROM t ORDER BY a FETCH FIRST 10 PERCENT ROWS ONLY

@@ -328,8 +328,9 @@ select distinct x from a
 statement DELETE 2
 delete from a where not exists (select 1 from b where b.a = a.id)
 
-statement error 0A000
-delete from a where id = 1 returning (select 1)
+query
+delete from a where id = 0 returning (select 1)
+----
 
 statement INSERT 0 2
 insert into a values ((select max(id) + 1 from a), 1, 'n'), ((select max(id) + 2 from a), 2, 'm')

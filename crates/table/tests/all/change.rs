@@ -431,6 +431,7 @@ fn an_index_of_an_added_column_has_the_rows_of_before() {
         kind: IndexKind::Ordered,
         unique,
         deferrable: false,
+        nulls_equal: false,
         key: vec![KeyPart {
             column: 3,
             descending: false,

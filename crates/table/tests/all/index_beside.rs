@@ -33,6 +33,7 @@ fn definition(key: &[(usize, bool)], unique: bool) -> IndexDefinition {
         kind: IndexKind::Ordered,
         unique,
         deferrable: false,
+        nulls_equal: false,
         key: key.iter().map(part).collect(),
     }
 }

@@ -102,6 +102,7 @@ fn index(name: &str, column: usize, unique: bool) -> IndexDefinition {
         kind: IndexKind::Ordered,
         unique,
         deferrable: false,
+        nulls_equal: false,
     }
 }
 

@@ -88,6 +88,7 @@ fn index(name: &str, unique: bool, key: &[(usize, bool)]) -> IndexDefinition {
         kind: IndexKind::Ordered,
         unique,
         deferrable: false,
+        nulls_equal: false,
         key: key.collect(),
     }
 }

@@ -170,6 +170,7 @@ fn apply_by_records(
                 kind: IndexKind::Ordered,
                 unique: false,
                 deferrable: false,
+                nulls_equal: false,
                 key,
             };
             tx.create_index(table.number(), index).expect("created");

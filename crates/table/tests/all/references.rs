@@ -38,6 +38,7 @@ fn index(name: &str, kind: IndexKind, unique: bool, column: usize) -> IndexDefin
         kind,
         unique,
         deferrable: false,
+        nulls_equal: false,
         key: vec![KeyPart { column, descending }],
     }
 }
@@ -330,6 +331,7 @@ fn deferrable_keys_are_checked_as_the_rows_then_are() {
     let table = parents.number();
     let later = IndexDefinition {
         deferrable: true,
+        nulls_equal: false,
         ..index("later", IndexKind::Ordered, false, 1)
     };
     let parent = |id, code| Parent { id, code };

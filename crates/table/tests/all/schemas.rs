@@ -34,6 +34,7 @@ fn index(name: &str, columns: &[usize]) -> IndexDefinition {
         kind: IndexKind::Hash,
         unique: true,
         deferrable: false,
+        nulls_equal: false,
         key: key.collect(),
     }
 }

@@ -123,6 +123,7 @@ fn indexes_of_other_rows_or_other_tables_are_not_taken() {
                     unique: false,
                     key: vec![KeyPart { column, descending }],
                     deferrable: false,
+                    nulls_equal: false,
                 };
                 tx.create_index(number, by_group).expect("created");
             }),

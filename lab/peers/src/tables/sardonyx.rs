@@ -157,6 +157,7 @@ fn ordered(name: &str, column: usize, unique: bool) -> IndexDefinition {
         kind: IndexKind::Ordered,
         unique,
         deferrable: false,
+        nulls_equal: false,
         key: vec![KeyPart {
             column,
             descending: false,

@@ -7,7 +7,7 @@ use super::super::{
     OnDelete, SchemaError, Type, Value, ValueRef,
 };
 use super::{
-    COLUMN_DROPPED, COLUMN_NULLABLE, DECLARED_NOT_NULL, INDEX_DEFERRABLE, INDEX_ORDERED,
+    COLUMN_DROPPED, COLUMN_NULLABLE, DECLARED_NOT_NULL, INDEX_DEFERRABLE, INDEX_NULLS_EQUAL, INDEX_ORDERED,
     INDEX_UNIQUE,
 };
 
@@ -184,7 +184,9 @@ impl<'a> Reader<'a> {
 
     pub fn index(&mut self) -> Result<IndexDefinition, SchemaError> {
         let name = self.text()?;
-        let flags = self.flags(INDEX_ORDERED | INDEX_UNIQUE | INDEX_DEFERRABLE)?;
+        let flags = self.flags(
+            INDEX_ORDERED | INDEX_UNIQUE | INDEX_DEFERRABLE | INDEX_NULLS_EQUAL,
+        )?;
         let key = self.list(3, |from| {
             Ok(KeyPart {
                 column: from.u16()?,
@@ -203,6 +205,7 @@ impl<'a> Reader<'a> {
             kind,
             unique: flags & INDEX_UNIQUE != 0,
             deferrable: flags & INDEX_DEFERRABLE != 0,
+            nulls_equal: flags & INDEX_NULLS_EQUAL != 0,
             key,
         })
     }

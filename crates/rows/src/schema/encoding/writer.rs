@@ -5,7 +5,7 @@ use super::super::{
     Type, Value,
 };
 use super::{
-    COLUMN_DROPPED, COLUMN_NULLABLE, DECLARED_NOT_NULL, INDEX_DEFERRABLE, INDEX_ORDERED,
+    COLUMN_DROPPED, COLUMN_NULLABLE, DECLARED_NOT_NULL, INDEX_DEFERRABLE, INDEX_NULLS_EQUAL, INDEX_ORDERED,
     INDEX_UNIQUE,
 };
 
@@ -159,7 +159,8 @@ impl Writer {
         let ordered = u8::from(index.kind == IndexKind::Ordered) * INDEX_ORDERED;
         let unique = u8::from(index.unique) * INDEX_UNIQUE;
         let deferrable = u8::from(index.deferrable) * INDEX_DEFERRABLE;
-        self.u8(ordered | unique | deferrable);
+        let nulls_equal = u8::from(index.nulls_equal) * INDEX_NULLS_EQUAL;
+        self.u8(ordered | unique | deferrable | nulls_equal);
         self.list(&index.key, |out, part| {
             out.u16(part.column);
             out.u8(part.descending.into());

@@ -129,6 +129,7 @@ fn by(name: &str, column: usize, unique: bool) -> IndexDefinition {
         kind: IndexKind::Ordered,
         unique,
         deferrable: false,
+        nulls_equal: false,
         key: vec![KeyPart {
             column,
             descending: false,

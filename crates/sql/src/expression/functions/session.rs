@@ -31,7 +31,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     lastval() -> INT8, |_, with| int(with.context.draws.borrow().last()?), "number that the session drew last", volatile, session;
     nextval(REGCLASS) -> INT8, nextval, "next number of a sequence", volatile, session;
     pg_backend_pid() -> INT4, |_, with| int(with.context.process()), "number of the session", stable;
-    pg_current_xact_id() -> INT8, |_, _| int(0), "0: transactions have no numbers", stable;
+    pg_current_xact_id() -> INT8, |_, with| int(with.context.transaction.number), "number of the transaction", stable;
+    pg_current_xact_id_if_assigned() -> INT8, |_, with| int(with.context.transaction.number), "number of the transaction, which it has from its beginning on", stable;
     pg_is_in_recovery() -> BOOL, |_, with| is_in_recovery(with), "whether the server follows the database, and only reads it", stable;
     pg_listening_channels() -> TEXT, listening, "channels that the session listens to, in rows", stable, rows;
     pg_notification_queue_usage() -> FLOAT8, usage, "part of its bound, from 0 to 1, that waits for the session that is most behind", volatile;
@@ -41,7 +42,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     setseed(FLOAT8) -> VOID, set_seed, "begins the session's random numbers at a seed from -1 to 1", volatile, session;
     setval(REGCLASS, INT8) -> INT8, setval, "sets a sequence's number, which was drawn", volatile, session;
     setval(REGCLASS, INT8, BOOL) -> INT8, setval, "sets a sequence's number; with `false`, it is drawn next", volatile, session;
-    txid_current() -> INT8, |_, _| int(0), "0: transactions have no numbers", stable;
+    txid_current() -> INT8, |_, with| int(with.context.transaction.number), "number of the transaction", stable;
+    txid_current_if_assigned() -> INT8, |_, with| int(with.context.transaction.number), "number of the transaction, which it has from its beginning on", stable;
     user() -> NAME, user, "name of the user", stable;
     uuid_generate_v4() -> UUID, uuid, "random identity of version 4", volatile;
     version() -> TEXT, |_, _| text(VERSION), "the version of PostgreSQL whose meaning is kept, and of Sardonyx", stable;

@@ -57,12 +57,12 @@ pub(super) static TABLE: &[Definition] = functions! {
 };
 
 fn now(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
-    Ok(Value::Timestamp(with.context.transaction_started))
+    Ok(Value::Timestamp(with.context.transaction.moment))
 }
 
 /// The beginning of the transaction, in the session's time zone.
 pub(super) fn local_now(with: &Environment<'_>) -> i64 {
-    local(with.context.transaction_started, with)
+    local(with.context.transaction.moment, with)
 }
 
 /// The local time at a moment in the session's time zone.
@@ -179,7 +179,7 @@ pub(crate) static PRESENT: Definition = Definition::new(
             a.kind(1),
             a.text(0),
             zone.as_ref(),
-            Some(with.context.transaction_started),
+            Some(with.context.transaction.moment),
         )
     },
     "",

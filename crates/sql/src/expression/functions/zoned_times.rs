@@ -13,7 +13,7 @@ use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::zoned_times::ZonedTime;
 
 pub(super) static TABLE: &[Definition] = functions! {
-    current_time() -> TIMETZ, |_, with| at_moment(with.context.transaction_started, with.context.zone().as_ref()), "time of the day at which the transaction began, with the session's time zone", stable;
+    current_time() -> TIMETZ, |_, with| at_moment(with.context.transaction.moment, with.context.zone().as_ref()), "time of the day at which the transaction began, with the session's time zone", stable;
     date_part(TEXT, TIMETZ) -> FLOAT8, |a, _| Ok(Value::Float(float_of(extract(a)?.as_ref()))), "part of a time with a zone, as a float";
     datetimetz_pl(DATE, TIMETZ) -> TIMESTAMPTZ, |a, _| moment_of(a), "`date + timetz`";
     extract(TEXT, TIMETZ) -> NUMERIC, |a, _| extract(a), "part of a time with a zone";
@@ -71,7 +71,7 @@ fn at_distance(a: Arguments<'_>) -> Answer {
 
 fn at_place(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let zone = Zone::named(a.text(0))?;
-    let east = zone.east_at(with.context.transaction_started);
+    let east = zone.east_at(with.context.transaction.moment);
     Ok(value(of(a, 1)?.at(-(east as i32))))
 }
 

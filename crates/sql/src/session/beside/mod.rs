@@ -37,6 +37,7 @@ use super::given::Given;
 use super::telling::attach;
 use super::unit::SHORT_COPY_BYTES_MAX;
 use super::{Session, spans};
+use crate::begun::Begun;
 use crate::class::Class;
 use crate::define::{fills_table, works_on_rows};
 use crate::error::SqlError;
@@ -124,7 +125,7 @@ impl Session {
             parameters,
             data,
             rows_max,
-            transaction_started: started,
+            transaction: Begun::at(started),
             statement_started: started,
             seed: seed(),
             digests: false,
@@ -168,7 +169,7 @@ impl Session {
             parameters: &[],
             data: None,
             rows_max: 0,
-            transaction_started: started,
+            transaction: Begun::at(started),
             statement_started: started,
             seed: seed(),
             digests: false,

@@ -2,6 +2,7 @@
 //! its first run, and its answer is compared with the client's.
 
 use super::Unit;
+use crate::begun::Begun;
 use crate::class::Class;
 use crate::database::Database;
 use crate::error::{SqlError, code};
@@ -73,7 +74,7 @@ impl Unit {
         &mut self,
         tx: &mut dyn WriteTarget,
         history: &History,
-        started: i64,
+        started: Begun,
     ) -> Result<(), SqlError> {
         let mut marks = Vec::new();
         for (place, event) in history.events().iter().enumerate() {
@@ -119,7 +120,7 @@ impl Unit {
         &mut self,
         tx: &mut dyn WriteTarget,
         one: &Remembered,
-        started: i64,
+        started: Begun,
     ) -> Result<(), SqlError> {
         self.defined |= one.statement.class() == Class::Define;
         let given = Given {
@@ -127,7 +128,7 @@ impl Unit {
             parameters: &one.parameters,
             data: one.data.as_deref(),
             rows_max: 0,
-            transaction_started: started,
+            transaction: started,
             statement_started: one.statement_started,
             seed: one.seed,
             digests: true,
