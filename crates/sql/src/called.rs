@@ -254,6 +254,7 @@ impl StatementContext {
             inbox: None,
             listed: None,
             waits: None,
+            claims: None,
         }
     }
 }

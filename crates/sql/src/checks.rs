@@ -62,6 +62,7 @@ thread_local! {
         inbox: None,
         listed: None,
         waits: None,
+        claims: None,
     };
 }
 
