@@ -202,6 +202,7 @@ CLIENTS = {
     "psql": (lambda: program("psql", "postgresql-client"), shell("psql_client.sh")),
     "pgbench": (lambda: program("pgbench", "postgresql-contrib"), shell("pgbench_client.sh")),
     "psycopg": python_client("psycopg_client.py", "psycopg"),
+    "queue": python_client("queue_client.py", "psycopg"),
     "psycopg2": python_client("psycopg2_client.py", "psycopg2"),
     "asyncpg": python_client("asyncpg_client.py", "asyncpg"),
     "pg8000": python_client("pg8000_client.py", "pg8000"),

@@ -111,6 +111,11 @@ pub trait ReadRows {
     /// # Errors
     /// [`Error::Refused`] if there is no such table, or no such index.
     fn row_index(&self, table: u16, name: &str) -> Result<Index<Self::Entries<'_>>, Error>;
+
+    /// Calls a function whose reads need not hold at the commit, in a store that compares reads then.
+    fn unnoted(&self, act: &mut dyn FnMut()) {
+        act();
+    }
 }
 
 /// A state that knows how many rows its tables have: to ask for that cannot fail. Elsewhere they are counted
@@ -185,6 +190,11 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
     #[inline]
     fn row_index(&self, table: u16, name: &str) -> Result<Index<Self::Entries<'_>>, Error> {
         (**self).row_index(table, name)
+    }
+
+    #[inline]
+    fn unnoted(&self, act: &mut dyn FnMut()) {
+        (**self).unnoted(act);
     }
 }
 

@@ -1,31 +1,39 @@
-//! Advisory locks: numbers that sessions lock for each other. The database itself ignores them.
+//! Locks that sessions have for each other: advisory locks of numbers, locks of `LOCK TABLE`, and [claims](crate::claims)
+//! of rows. The database itself ignores them.
 //!
-//! A lock belongs to a session or to its transaction, and is shared or exclusive. A session may hold it several times.
-//! Waiting sessions form a queue, so that shared locks cannot overtake an exclusive one for ever. Nothing here is
+//! A lock belongs to a session or to its transaction, and has a mode. A session may hold it several times. Waiting
+//! sessions form a queue, so that shared locks cannot overtake an exclusive one for ever. A transaction that claims or
+//! changes rows is noted as a holder of their table, whatever the locks of others: it does not wait. Nothing here is
 //! stored.
 //!
-//! Invariants: two sessions hold the same lock only if both hold it shared. No circle of sessions waits: the request
-//! that would close it is refused.
+//! Invariants: two sessions take the same lock only in modes that do not exclude each other. No circle of sessions waits:
+//! the request that would close it is refused. Locks and claims that a transaction has taken since a mark are given back
+//! in the order of their taking.
 
+use crate::claims::{Claimed, ROWS_MAX, RowClaims, RowHash};
 use crate::error::{SqlError, code};
+use crate::lock_modes::{Modes, RowMode, TableMode};
 use sardonyx_base::waiting::BETWEEN_LOOKS;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The most locks that sessions of a database have, each with 200 bytes or so.
 const LOCKS_MAX: usize = 100_000;
 
-/// The key of a lock: one number, or two.
+/// The key of a lock: one number, or two; or a table's number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Key {
     One(i64),
     Two(i32, i32),
+    Table(u16),
 }
 
 /// The mode of a lock, and when it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mode {
-    pub is_shared: bool,
+    pub lock: TableMode,
     /// Until the transaction's end.
     pub of_transaction: bool,
 }
@@ -35,25 +43,37 @@ pub(crate) struct Mode {
 struct Held {
     exclusive: u32,
     shared: u32,
-    of_transaction_exclusive: bool,
-    of_transaction_shared: bool,
+    of_transaction: Modes,
 }
 
 impl Held {
-    fn is_exclusive(self) -> bool {
-        self.exclusive > 0 || self.of_transaction_exclusive
+    fn modes(self) -> Modes {
+        let bit = |is_there: bool, mode: TableMode| if is_there { mode.bit() } else { 0 };
+        self.of_transaction
+            | bit(self.exclusive > 0, TableMode::Exclusive)
+            | bit(self.shared > 0, TableMode::Share)
     }
 
     fn is_none(self) -> bool {
         self == Held::default()
     }
 
-    fn add(&mut self, mode: Mode) {
-        match (mode.of_transaction, mode.is_shared) {
-            (false, false) => self.exclusive = self.exclusive.saturating_add(1),
-            (false, true) => self.shared = self.shared.saturating_add(1),
-            (true, false) => self.of_transaction_exclusive = true,
-            (true, true) => self.of_transaction_shared = true,
+    /// Adds a hold. Returns true if it is a new one of the transaction.
+    fn add(&mut self, mode: Mode) -> bool {
+        match (mode.of_transaction, mode.lock) {
+            (true, lock) => {
+                let is_new = self.of_transaction & lock.bit() == 0;
+                self.of_transaction |= lock.bit();
+                is_new
+            }
+            (false, TableMode::Share) => {
+                self.shared = self.shared.saturating_add(1);
+                false
+            }
+            (false, _) => {
+                self.exclusive = self.exclusive.saturating_add(1);
+                false
+            }
         }
     }
 }
@@ -62,26 +82,44 @@ impl Held {
 #[derive(Default, Debug)]
 struct Lock {
     held: BTreeMap<u64, Held>,
-    /// In the order of arrival: true if shared.
-    waiting: Vec<(u64, bool)>,
+    /// In the order of arrival, with the modes.
+    waiting: Vec<(u64, TableMode)>,
 }
 
 impl Lock {
-    /// True if a session without such a hold must wait for another's lock.
-    fn is_held_against(&self, session: u64, is_shared: bool) -> bool {
-        let mut others = self.held.iter().filter(|(other, _)| **other != session);
-        others.any(|(_, held)| !is_shared || held.is_exclusive())
+    /// The other sessions whose holds exclude a mode.
+    fn held_against(&self, session: u64, mode: TableMode) -> impl Iterator<Item = u64> + '_ {
+        let others = self
+            .held
+            .iter()
+            .filter(move |(other, held)| **other != session && held.modes() & mode.excluded() != 0);
+        others.map(|(other, _)| *other)
     }
 
-    /// True if another session waits in the queue before it, and the two locks exclude each other.
-    fn is_awaited_against(&self, session: u64, is_shared: bool) -> bool {
+    /// The sessions that wait in the queue before one, for modes that exclude its own.
+    fn awaited_against(&self, session: u64, mode: TableMode) -> impl Iterator<Item = u64> + '_ {
         let before = self
             .waiting
             .iter()
-            .take_while(|(other, _)| *other != session);
-        let mut before = before.filter(|(_, other_shared)| !is_shared || !other_shared);
-        !self.held.contains_key(&session) && before.next().is_some()
+            .take_while(move |(other, _)| *other != session);
+        before
+            .filter(move |(_, other)| other.bit() & mode.excluded() != 0)
+            .map(|(other, _)| *other)
     }
+
+    /// True if a session can take the lock now. A holder does not wait for those in the queue.
+    fn is_free(&self, session: u64, mode: TableMode) -> bool {
+        self.held_against(session, mode).next().is_none()
+            && (self.held.contains_key(&session)
+                || self.awaited_against(session, mode).next().is_none())
+    }
+}
+
+/// A lock or a claim that a transaction has taken.
+#[derive(Clone, Copy, Debug)]
+enum Taken {
+    Lock(Key, TableMode),
+    Rows(Claimed),
 }
 
 #[derive(Default, Debug)]
@@ -89,8 +127,11 @@ struct State {
     locks: BTreeMap<Key, Lock>,
     /// The keys of the locks that a session has.
     keys: BTreeMap<u64, BTreeSet<Key>>,
-    /// The lock that a session waits for, and true if it waits for a shared one.
-    waits: BTreeMap<u64, (Key, bool)>,
+    /// The lock that a session waits for, and its mode.
+    waits: BTreeMap<u64, (Key, TableMode)>,
+    rows: RowClaims,
+    /// The locks and claims of sessions' transactions, in the order of their taking.
+    taken: BTreeMap<u64, Vec<Taken>>,
     sessions: u64,
 }
 
@@ -98,19 +139,98 @@ impl State {
     fn try_take(&mut self, session: u64, key: Key, mode: Mode) -> Result<bool, SqlError> {
         let count = self.locks.len();
         let lock = self.locks.entry(key).or_default();
-        let is_free = !lock.is_held_against(session, mode.is_shared)
-            && !lock.is_awaited_against(session, mode.is_shared);
+        let is_free = lock.is_free(session, mode.lock);
         if is_free {
-            if count >= LOCKS_MAX && lock.held.is_empty() {
+            if count >= LOCKS_MAX && lock.held.is_empty() && !matches!(key, Key::Table(_)) {
                 self.locks.remove(&key);
                 let text = format!("sessions have at most {LOCKS_MAX} advisory locks");
                 return Err(SqlError::new(code::OUT_OF_MEMORY, text));
             }
-            lock.held.entry(session).or_default().add(mode);
-            self.keys.entry(session).or_default().insert(key);
+            self.hold(session, key, mode);
         }
         self.forget_unused(key);
         Ok(is_free)
+    }
+
+    /// Notes a hold, whatever others have.
+    fn hold(&mut self, session: u64, key: Key, mode: Mode) {
+        let lock = self.locks.entry(key).or_default();
+        if lock.held.entry(session).or_default().add(mode) {
+            let taken = self.taken.entry(session).or_default();
+            taken.push(Taken::Lock(key, mode.lock));
+        }
+        self.keys.entry(session).or_default().insert(key);
+    }
+
+    /// Gives back what a session's transaction has taken since a mark.
+    fn return_to(&mut self, session: u64, mark: usize) {
+        let Some(mut taken) = self.taken.remove(&session) else {
+            return;
+        };
+        let since = taken.split_off(mark.min(taken.len()));
+        if !taken.is_empty() {
+            self.taken.insert(session, taken);
+        }
+        for one in since.into_iter().rev() {
+            match one {
+                Taken::Rows(claimed) => self.rows.give_back(session, &claimed),
+                Taken::Lock(key, mode) => self.change_one(session, key, |held| {
+                    held.of_transaction &= !mode.bit();
+                }),
+            }
+        }
+    }
+
+    /// Claims a row for a session. False if others have claimed it, and the claim is no `urgent` one.
+    fn claim(
+        &mut self,
+        session: u64,
+        (table, row): (u16, RowHash),
+        (mode, of_table): (RowMode, TableMode),
+        urgent: bool,
+    ) -> Result<Claim, SqlError> {
+        if !urgent && self.is_claimed(session, (table, row), mode) {
+            return Ok(Claim::Refused);
+        }
+        let claimed = self.rows.claim(table, row, session, (mode, urgent));
+        let claimed = claimed.map_err(|_| {
+            let text = format!("the transactions of a database lock at most {ROWS_MAX} rows");
+            SqlError::new(code::CONFIGURATION_LIMIT, text)
+                .hint("Lock fewer rows at a time, with LIMIT.")
+        })?;
+        let Some(claimed) = claimed else {
+            return Ok(Claim::Had);
+        };
+        let taken = self.taken.entry(session).or_default();
+        taken.push(Taken::Rows(claimed));
+        let mode = Mode {
+            lock: of_table,
+            of_transaction: true,
+        };
+        self.hold(session, Key::Table(table), mode);
+        Ok(Claim::New)
+    }
+
+    /// True if others have claimed a row, or locked its table, so that a session cannot claim it.
+    fn is_claimed(&self, session: u64, (table, row): (u16, RowHash), mode: RowMode) -> bool {
+        let lock = self.locks.get(&Key::Table(table));
+        let mut locked = lock
+            .into_iter()
+            .flat_map(|lock| lock.held_against(session, TableMode::RowShare));
+        locked.next().is_some() || self.rows.is_claimed(table, row, session, mode)
+    }
+
+    /// Gives back the newest claim of a row.
+    fn give_back(&mut self, session: u64, (table, row): (u16, RowHash)) {
+        let Some(taken) = self.taken.get_mut(&session) else {
+            return;
+        };
+        let is_it = |one: &Taken| matches!(one, Taken::Rows(claimed) if claimed.table == table && claimed.row == Some(row));
+        if let Some(at) = taken.iter().rposition(is_it)
+            && let Taken::Rows(claimed) = taken.remove(at)
+        {
+            self.rows.give_back(session, &claimed);
+        }
     }
 
     fn forget_unused(&mut self, key: Key) {
@@ -126,22 +246,14 @@ impl State {
     fn is_circle(&self, session: u64) -> bool {
         let (mut open, mut seen) = (vec![session], BTreeSet::new());
         while let Some(waits) = open.pop() {
-            let Some(&(key, is_shared)) = self.waits.get(&waits) else {
+            let Some(&(key, mode)) = self.waits.get(&waits) else {
                 continue;
             };
             let Some(lock) = self.locks.get(&key) else {
                 continue;
             };
-            let holders = lock
-                .held
-                .iter()
-                .filter(|(other, held)| **other != waits && (!is_shared || held.is_exclusive()));
-            let before = lock.waiting.iter().take_while(|(other, _)| *other != waits);
-            let before = before.filter(|(_, other_shared)| !is_shared || !other_shared);
-            for other in holders
-                .map(|(other, _)| *other)
-                .chain(before.map(|(other, _)| *other))
-            {
+            let holders = lock.held_against(waits, mode);
+            for other in holders.chain(lock.awaited_against(waits, mode)) {
                 if other == session {
                     return true;
                 }
@@ -181,10 +293,10 @@ impl State {
         self.forget_unused(key);
     }
 
-    fn wait_for(&mut self, session: u64, key: Key, is_shared: bool) {
+    fn wait_for(&mut self, session: u64, key: Key, mode: TableMode) {
         let lock = self.locks.entry(key).or_default();
-        lock.waiting.push((session, is_shared));
-        self.waits.insert(session, (key, is_shared));
+        lock.waiting.push((session, mode));
+        self.waits.insert(session, (key, mode));
     }
 
     fn wait_no_more(&mut self, session: u64, key: Key) {
@@ -196,11 +308,22 @@ impl State {
     }
 }
 
-/// The advisory locks of a database.
+/// The outcome of a claim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Claim {
+    New,
+    /// The session had the claim.
+    Had,
+    /// Others have claimed the row.
+    Refused,
+}
+
+/// The locks of a database's sessions.
 #[derive(Default, Debug)]
 pub(crate) struct AdvisoryLocks {
     state: Mutex<State>,
     changed: Condvar,
+    hashes: [RandomState; 2],
 }
 
 impl AdvisoryLocks {
@@ -215,6 +338,7 @@ impl AdvisoryLocks {
         Locker {
             locks: self.clone(),
             session: state.sessions,
+            has_taken: Arc::default(),
         }
     }
 }
@@ -224,15 +348,23 @@ impl AdvisoryLocks {
 pub(crate) struct Locker {
     locks: Arc<AdvisoryLocks>,
     session: u64,
+    /// True if its transaction may have locks or claims.
+    has_taken: Arc<AtomicBool>,
 }
 
 impl Locker {
+    /// The session's state of locks, which may change now.
+    fn taking(&self) -> MutexGuard<'_, State> {
+        self.has_taken.store(true, Ordering::Relaxed);
+        self.locks.state()
+    }
+
     /// Takes a lock if no other session is in its way.
     ///
     /// # Errors
     /// `53200` beyond the bound.
     pub fn try_take(&self, key: Key, mode: Mode) -> Result<bool, SqlError> {
-        self.locks.state().try_take(self.session, key, mode)
+        self.taking().try_take(self.session, key, mode)
     }
 
     /// Takes a lock, and waits for it until `look` has an error.
@@ -245,15 +377,14 @@ impl Locker {
         mode: Mode,
         look: impl Fn() -> Result<(), SqlError>,
     ) -> Result<(), SqlError> {
-        let mut state = self.locks.state();
+        let mut state = self.taking();
         if state.try_take(self.session, key, mode)? {
             return Ok(());
         }
-        state.wait_for(self.session, key, mode.is_shared);
+        state.wait_for(self.session, key, mode.lock);
         let taken = loop {
             if state.is_circle(self.session) {
-                let text =
-                    "deadlock detected: another session waits for an advisory lock of this one";
+                let text = "deadlock detected: another session waits for a lock of this one";
                 break Err(SqlError::new(code::DEADLOCK, text));
             }
             let waited = self.locks.changed.wait_timeout(state, BETWEEN_LOOKS);
@@ -298,74 +429,76 @@ impl Locker {
 
     /// The transaction has ended.
     pub fn end_transaction(&self) {
-        self.locks.state().change(self.session, |held| {
-            (held.of_transaction_exclusive, held.of_transaction_shared) = (false, false);
-        });
-        self.locks.changed.notify_all();
+        self.return_to(0);
+    }
+
+    /// The place to which the transaction's locks and claims can be given back.
+    pub fn mark(&self) -> usize {
+        if !self.has_taken.load(Ordering::Relaxed) {
+            return 0;
+        }
+        let state = self.locks.state();
+        state.taken.get(&self.session).map_or(0, Vec::len)
+    }
+
+    /// Gives back the locks and claims that the transaction has taken since a mark.
+    pub fn return_to(&self, mark: usize) {
+        let has_taken = match mark {
+            0 => self.has_taken.swap(false, Ordering::Relaxed),
+            _ => self.has_taken.load(Ordering::Relaxed),
+        };
+        if has_taken {
+            self.locks.state().return_to(self.session, mark);
+            self.locks.changed.notify_all();
+        }
+    }
+
+    /// The hash by which a row is claimed.
+    pub fn hash_of(&self, key: &[u8]) -> RowHash {
+        let [high, low] = self.locks.hashes.each_ref().map(|of| of.hash_one(key));
+        u128::from(high) << 64 | u128::from(low)
+    }
+
+    /// Claims a row. An `urgent` claim is made whatever others have claimed; at the bound it is one of the whole table.
+    ///
+    /// # Errors
+    /// `53400` beyond the bound.
+    pub fn claim(
+        &self,
+        row: (u16, RowHash),
+        mode: RowMode,
+        urgent: bool,
+    ) -> Result<Claim, SqlError> {
+        let modes = (mode, TableMode::RowShare);
+        self.taking().claim(self.session, row, modes, urgent)
+    }
+
+    /// Claims a row that the transaction changes.
+    pub fn claim_changed(&self, row: (u16, RowHash), mode: RowMode) {
+        let modes = (mode, TableMode::RowExclusive);
+        let claimed = self.taking().claim(self.session, row, modes, true);
+        debug_assert!(claimed.is_ok(), "an urgent claim has no bound");
+    }
+
+    /// Notes that the transaction changes rows of a table.
+    pub fn hold_changed(&self, table: u16) {
+        let mode = Mode {
+            lock: TableMode::RowExclusive,
+            of_transaction: true,
+        };
+        self.taking().hold(self.session, Key::Table(table), mode);
+    }
+
+    /// True if others have claimed a row, so that this session cannot.
+    pub fn is_claimed(&self, row: (u16, RowHash), mode: RowMode) -> bool {
+        self.locks.state().is_claimed(self.session, row, mode)
+    }
+
+    /// Gives back the newest claim of a row.
+    pub fn give_back(&self, row: (u16, RowHash)) {
+        self.locks.state().give_back(self.session, row);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{AdvisoryLocks, Key, Mode};
-    use std::sync::Arc;
-
-    const EXCLUSIVE: Mode = Mode {
-        is_shared: false,
-        of_transaction: false,
-    };
-    const SHARED: Mode = Mode {
-        is_shared: true,
-        ..EXCLUSIVE
-    };
-
-    #[test]
-    fn a_shared_lock_does_not_overtake_an_exclusive_one_that_waits() {
-        let locks = Arc::new(AdvisoryLocks::default());
-        let [first, second, third] = [(); 3].map(|()| locks.enter());
-        let key = Key::One(1);
-        assert!(first.try_take(key, SHARED).expect("there is room"));
-        locks.state().wait_for(second.session, key, false);
-        assert!(!third.try_take(key, SHARED).expect("there is room"));
-        assert!(first.try_take(key, SHARED).expect("it has it already"));
-        locks.state().wait_no_more(second.session, key);
-        assert!(third.try_take(key, SHARED).expect("there is room"));
-    }
-
-    #[test]
-    fn a_circle_of_sessions_that_wait_is_found() {
-        let locks = Arc::new(AdvisoryLocks::default());
-        let sessions = [(); 3].map(|()| locks.enter());
-        for (number, session) in (0..).zip(&sessions) {
-            let taken = session.try_take(Key::Two(0, number), EXCLUSIVE);
-            assert!(taken.expect("there is room"));
-        }
-        for (number, session) in (0..).zip(&sessions) {
-            let session = session.session;
-            let awaited = Key::Two(0, (number + 1) % 3);
-            let mut state = locks.state();
-            state.wait_for(session, awaited, false);
-            assert_eq!(state.is_circle(session), number == 2, "{number}");
-        }
-    }
-
-    #[test]
-    fn a_session_that_ends_leaves_nothing_behind() {
-        let locks = Arc::new(AdvisoryLocks::default());
-        let session = locks.enter();
-        let of_transaction = Mode {
-            of_transaction: true,
-            ..EXCLUSIVE
-        };
-        for number in 0..10 {
-            let taken = session.try_take(Key::One(number), EXCLUSIVE);
-            assert!(taken.expect("there is room"));
-            let again = session.try_take(Key::One(number), of_transaction);
-            assert!(again.expect("it has it"));
-        }
-        session.release_session();
-        assert_eq!(locks.state().locks.len(), 10);
-        session.end_transaction();
-        assert!(locks.state().locks.is_empty() && locks.state().keys.is_empty());
-    }
-}
+mod tests;

@@ -255,6 +255,7 @@ impl StatementContext {
             inbox: None,
             listed: None,
             waits: None,
+            claims: None,
         }
     }
 }

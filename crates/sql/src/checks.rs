@@ -66,6 +66,7 @@ thread_local! {
         inbox: None,
         listed: None,
         waits: None,
+        claims: None,
     };
 }
 

@@ -104,6 +104,7 @@ pub(crate) fn class_of(statement: &Statement, text: &str) -> Class {
         | Statement::Reset(_)
         | Statement::Discard { .. }
         | Statement::Deallocate { .. }
+        | Statement::Lock(_)
         | Statement::Prepare { .. } => Class::Session,
         Statement::LISTEN { .. } | Statement::UNLISTEN { .. } | Statement::NOTIFY { .. } => {
             Class::Write

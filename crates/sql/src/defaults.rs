@@ -114,6 +114,7 @@ impl ComputeDefaults for Computing {
             inbox: None,
             listed: None,
             waits: None,
+            claims: None,
         };
         let with = Environment::new(&[], &context);
         context

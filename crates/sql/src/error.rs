@@ -94,6 +94,8 @@ pub mod code {
         PROGRAM_LIMIT = "54000";
         TOO_COMPLEX = "54001";
         NOT_IN_PREREQUISITE_STATE = "55000";
+        LOCK_NOT_AVAILABLE = "55P03";
+        CONFIGURATION_LIMIT = "53400";
         CONNECTION_FAILURE = "08006";
         QUERY_CANCELED = "57014";
         SHUTDOWN = "57P01";

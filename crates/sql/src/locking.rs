@@ -1,13 +1,12 @@
-//! `FOR UPDATE` and `FOR SHARE`: the queries that they may follow, and the tables that they name.
-//!
-//! No row is locked: a transaction whose answers have changed by its commit fails. A lock would prevent the same
-//! change.
+//! `FOR UPDATE` and its brothers: the queries that they may follow, and the tables that they name.
 
 use crate::error::{SqlError, code};
+use crate::lock_modes::RowMode;
 use crate::names::{name_of, parts_of};
+use crate::parse::{WEAK, count_with_ties};
 use sqlparser::ast::{
-    Distinct, GroupByExpr, LockClause, LockType, NonBlock, ObjectName, Query, SetExpr, TableFactor,
-    TableWithJoins,
+    Distinct, GroupByExpr, LimitClause, LockClause, LockType, NonBlock, Query, SetExpr,
+    TableFactor, TableWithJoins,
 };
 
 /// A table, or a query, of `FROM`, as `OF` names it.
@@ -19,22 +18,57 @@ enum Named {
     Other(&'static str),
 }
 
+/// The table that a lock names.
+pub(crate) struct LockedTable {
+    /// `None` for all of `FROM`.
+    pub name: Option<String>,
+    /// True for `NO KEY UPDATE` and `KEY SHARE`.
+    pub is_weak: bool,
+}
+
+/// The table that a lock names, and the rest of its mode.
+///
+/// # Errors
+/// `42601` for a name with a schema.
+pub(crate) fn locked_table(lock: &LockClause) -> Result<LockedTable, SqlError> {
+    let mut parts = lock.of.as_ref().map_or(Ok(Vec::new()), parts_of)?;
+    let is_weak = parts.first().is_some_and(|part| part == WEAK);
+    if is_weak {
+        parts.remove(0);
+    }
+    if parts.len() > 1 {
+        let word = mode_of(lock.lock_type, is_weak).word();
+        return Err(SqlError::syntax(format!(
+            "{word} must specify unqualified relation names"
+        )));
+    }
+    Ok(LockedTable {
+        name: parts.pop(),
+        is_weak,
+    })
+}
+
+/// The mode of a lock.
+pub(crate) fn mode_of(lock: LockType, is_weak: bool) -> RowMode {
+    match (lock, is_weak) {
+        (LockType::Update, false) => RowMode::Update,
+        (LockType::Update, true) => RowMode::NoKeyUpdate,
+        (LockType::Share, false) => RowMode::Share,
+        (LockType::Share, true) => RowMode::KeyShare,
+    }
+}
+
 /// Checks a lock of a query.
 ///
 /// # Errors
-/// `0A000` for queries whose rows are not those of a table, and for `SKIP LOCKED`; `42P01` for names that are not in
-/// `FROM`.
+/// `0A000` for queries whose rows are not those of a table; `42P01` for names that are not in `FROM`; `42601` for
+/// `SKIP LOCKED` of a number of rows with ties.
 pub(crate) fn check(query: &Query, lock: &LockClause) -> Result<(), SqlError> {
-    let LockClause {
-        lock_type,
-        of,
-        nonblock,
-    } = lock;
-    let word = word_of(*lock_type);
-    // Nothing waits, so NOWAIT is kept; but no row is locked, so none would be passed over.
-    if *nonblock == Some(NonBlock::SkipLocked) {
-        return Err(SqlError::unsupported(
-            "SELECT with SKIP LOCKED is not supported",
+    let LockedTable { name, is_weak } = locked_table(lock)?;
+    let word = mode_of(lock.lock_type, is_weak).word();
+    if lock.nonblock == Some(NonBlock::SkipLocked) && has_ties(query) {
+        return Err(SqlError::syntax(
+            "SKIP LOCKED and WITH TIES options cannot be used together",
         ));
     }
     let select = match &*query.body {
@@ -64,35 +98,38 @@ pub(crate) fn check(query: &Query, lock: &LockClause) -> Result<(), SqlError> {
             "{word} is not allowed with {clause} clause"
         )));
     }
-    of.as_ref()
-        .map_or(Ok(()), |name| check_name(query, &select.from, name, word))
+    match name {
+        Some(name) => check_name(query, &select.from, &name, word),
+        None => Ok(()),
+    }
 }
 
-fn word_of(lock: LockType) -> &'static str {
-    match lock {
-        LockType::Update => "FOR UPDATE",
-        LockType::Share => "FOR SHARE",
-    }
+/// True if rows that are equal in order to the last one are returned, too.
+fn has_ties(query: &Query) -> bool {
+    let limit = match &query.limit_clause {
+        Some(LimitClause::LimitOffset { limit, .. }) => limit.as_ref(),
+        _ => None,
+    };
+    query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties)
+        || limit.is_some_and(|limit| count_with_ties(limit).is_some())
 }
 
 /// Checks that the rows of a query that locks them are rows of tables.
 ///
 /// # Errors
-/// `0A000` if they are computed of several.
+/// `0A000` if they are grouped, or computed by window functions or set-returning functions.
 pub(crate) fn check_rows(
-    lock: LockType,
-    is_grouped: bool,
-    has_windows: bool,
+    lock: &LockClause,
+    (is_grouped, has_windows, has_sets): (bool, bool, bool),
 ) -> Result<(), SqlError> {
-    let what = match (is_grouped, has_windows) {
-        (true, _) => "aggregate functions",
-        (_, true) => "window functions",
+    let what = match (is_grouped, has_windows, has_sets) {
+        (true, _, _) => "aggregate functions",
+        (_, true, _) => "window functions",
+        (_, _, true) => "set-returning functions in the target list",
         _ => return Ok(()),
     };
-    Err(refused(format!(
-        "{} is not allowed with {what}",
-        word_of(lock)
-    )))
+    let word = mode_of(lock.lock_type, locked_table(lock)?.is_weak).word();
+    Err(refused(format!("{word} is not allowed with {what}")))
 }
 
 fn refused(message: String) -> SqlError {
@@ -102,15 +139,9 @@ fn refused(message: String) -> SqlError {
 fn check_name(
     query: &Query,
     from: &[TableWithJoins],
-    name: &ObjectName,
+    wanted: &str,
     word: &str,
 ) -> Result<(), SqlError> {
-    let parts = parts_of(name)?;
-    let [wanted] = parts.as_slice() else {
-        return Err(SqlError::syntax(format!(
-            "{word} must specify unqualified relation names"
-        )));
-    };
     let mut found = None;
     for item in from {
         let joined = item.joins.iter().map(|join| &join.relation);

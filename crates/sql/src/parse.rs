@@ -76,6 +76,7 @@ use identities::with_identities;
 use intervals::with_digits;
 pub(crate) use limits::count_with_ties;
 use limits::with_limits;
+pub(crate) use locks::WEAK;
 use locks::with_locks;
 use merges::with_merges;
 use nested::with_nested_queries;
@@ -419,11 +420,11 @@ fn with_truths(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 }
 
 /// Removes modes that the parser does not know, and that all transactions have: `[NOT] DEFERRABLE` of a transaction,
-/// since one that reads never waits nor fails. Also `NO KEY` and `KEY` of a lock of rows.
+/// since one that reads never waits nor fails.
 fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_one = |token: &TokenWithSpan| {
         matches!(&token.token, Token::Word(word)
-            if ["deferrable", "key"].iter().any(|known| known.eq_ignore_ascii_case(&word.value)))
+            if word.value.eq_ignore_ascii_case("deferrable"))
     };
     if !tokens.iter().any(is_one) {
         return tokens;
@@ -461,13 +462,6 @@ fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 at
             };
             dropped.extend(first..=last);
-        }
-        if word(at) == "for" {
-            match (word(at + 1), word(at + 2), word(at + 3)) {
-                ("no", "key", "update") => dropped.extend([at + 1, at + 2]),
-                ("key", "share", _) => dropped.push(at + 1),
-                _ => {}
-            }
         }
     }
     for at in dropped.into_iter().rev() {

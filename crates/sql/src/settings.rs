@@ -14,8 +14,8 @@ use crate::values::zones::{DateOrder, SessionZone};
 pub(crate) use constraints::ConstraintModes;
 use known::{
     AUTHORIZATION, DATE_STYLE, FIXED, FOLLOWS, IDLE, IDLE_IN_TRANSACTION, ISOLATION, KNOWN,
-    READ_ONLY, REPORTED, ROLE, SEARCH_PATH, STATEMENT_TIMEOUT, TIME_ZONE, USUAL_ISOLATION,
-    USUAL_PATH, UTC,
+    LOCK_TIMEOUT, READ_ONLY, REPORTED, ROLE, SEARCH_PATH, STATEMENT_TIMEOUT, TIME_ZONE,
+    USUAL_ISOLATION, USUAL_PATH, UTC,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -61,6 +61,7 @@ struct SettingValues {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Limits {
     statement: Option<Duration>,
+    lock: Option<Duration>,
     idle: Option<Duration>,
     idle_in_transaction: Option<Duration>,
     reads_only: bool,
@@ -80,6 +81,7 @@ impl SettingValues {
         };
         self.limits = Limits {
             statement: limit(STATEMENT_TIMEOUT),
+            lock: limit(LOCK_TIMEOUT),
             idle: limit(IDLE),
             idle_in_transaction: limit(IDLE_IN_TRANSACTION),
             reads_only: self.get(READ_ONLY).is_some_and(|usual| usual == "on"),
@@ -303,6 +305,11 @@ impl Settings {
     /// The most time of a statement; `None` for no limit.
     pub fn statement_timeout(&self) -> Option<Duration> {
         self.values().limits.statement
+    }
+
+    /// The most time of a wait for a lock; `None` for no limit.
+    pub fn lock_timeout(&self) -> Option<Duration> {
+        self.values().limits.lock
     }
 
     /// Its name, as it is written.

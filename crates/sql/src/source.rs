@@ -108,6 +108,9 @@ pub(crate) trait Source {
     /// # Errors
     /// As [`Source::point`].
     fn count_range(&self, number: u16, index: &str, range: &KeyRange) -> Result<u64, SqlError>;
+
+    /// Calls a function whose reads need not hold at the commit.
+    fn unnoted(&self, act: &mut dyn FnMut());
 }
 
 impl<S: ReadRows> Source for S {
@@ -199,6 +202,10 @@ impl<S: ReadRows> Source for S {
     fn count_range(&self, number: u16, index: &str, range: &KeyRange) -> Result<u64, SqlError> {
         let index = self.row_index(number, index)?;
         Ok(index.count_range_or_none::<&Vec<Value>>(bounds_of(range))?)
+    }
+
+    fn unnoted(&self, act: &mut dyn FnMut()) {
+        ReadRows::unnoted(self, act);
     }
 }
 

@@ -33,7 +33,9 @@ pub(super) const CRATES: &[Rooms] = &[
                     "values",
                     "blocking",
                     "kept",
+                    "lock_modes",
                     "locking",
+                    "claims",
                     "advisory",
                     "waits",
                     "parse",
@@ -74,7 +76,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "user_types",
                 ],
             ),
-            ("expression", &["expression", "aggregate"]),
+            ("expression", &["expression", "aggregate", "claiming"]),
             ("catalogue", &["virtual_tables"]),
             ("plan", &["indexed", "plan"]),
             (

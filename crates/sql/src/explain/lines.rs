@@ -105,6 +105,11 @@ fn select_lines(select: &SelectPlan, outer: &[String], source: &dyn Source) -> V
             lines.insert(2, "  Sort Method: top-N heapsort".into());
         }
     }
+    if !select.locks.is_empty() {
+        let inner = std::mem::take(&mut lines);
+        lines.push("LockRows".into());
+        lines.extend(indented(inner));
+    }
     if select.limit.is_some() || select.offset.is_some() {
         let inner = std::mem::take(&mut lines);
         lines.push("Limit".into());

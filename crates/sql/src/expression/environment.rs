@@ -5,6 +5,7 @@ use super::catalogue::Catalogue;
 use super::kept::{Kept, Reading};
 use super::patterns::Patterns;
 use crate::begun::Begun;
+use crate::claiming::Claiming;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::listed::Listed;
@@ -50,6 +51,8 @@ pub(crate) struct StatementContext {
     pub listed: Option<Arc<Listed>>,
     /// The locker of the session, for a statement that may wait for locks.
     pub waits: Option<Arc<Waits>>,
+    /// The claims of the session's transaction; `None` without a session.
+    pub claims: Option<Claiming>,
 }
 
 impl StatementContext {

@@ -6,10 +6,12 @@ use super::planning::Planning;
 use super::target::key_columns;
 use super::whole::{conditions_first, insert_whole, with_row};
 use super::write::{columns_of, is_referenced, whole_row};
+use crate::aggregate::key_of_row;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Environment, Expr, Scope, Typed, row_of};
 use crate::index_names::changed_with;
 use crate::indexed::ColumnValue;
+use crate::lock_modes::RowMode;
 use crate::memory::bytes_of;
 use crate::names::parts_of;
 use crate::parse::query_of;
@@ -268,6 +270,14 @@ fn keyed(change: &Change) -> Option<(&Vec<Value>, &Change)> {
 }
 
 impl Changes {
+    /// The mode in which a row that is changed is claimed.
+    pub fn row_mode(&self) -> RowMode {
+        match self.moves || self.may_collide {
+            true => RowMode::Update,
+            false => RowMode::NoKeyUpdate,
+        }
+    }
+
     /// The change of a row. The first `kept` columns after the change are kept.
     ///
     /// # Errors
@@ -328,6 +338,9 @@ impl Changes {
         with: &Environment<'_>,
         key: Vec<Value>,
     ) -> Result<Change, SqlError> {
+        if let Some(claims) = &with.context.claims {
+            claims.changes(self.number, &key_of_row(&key), self.row_mode());
+        }
         self.of_row(row, with, Found::Key(key), self.width)
     }
 

@@ -1,5 +1,6 @@
 //! The rows of a result on their way to the sink: made distinct, sorted, and limited.
 
+use super::locked_run::{Admission, LockedRow};
 use super::select_run::RowSink;
 use super::sorting::sort;
 use super::tree::SelectPlan;
@@ -22,6 +23,8 @@ struct Sorted {
     /// The key that distinguishes it from others, if its values do not suffice.
     apart: Vec<u8>,
     values: Vec<Value>,
+    /// The keys of the locked tables, if rows are locked.
+    locked: LockedRow,
     bytes: usize,
 }
 
@@ -45,6 +48,8 @@ pub(crate) struct Collector<'p, 'e> {
     keys: Vec<Value>,
     /// A buffer for the values of the current row.
     values: Vec<Value>,
+    /// The rows that may be given, if rows are locked.
+    admission: Option<&'p Admission<'p>>,
     sink: RowSink<'p>,
 }
 
@@ -53,8 +58,8 @@ impl<'p, 'e> Collector<'p, 'e> {
     pub fn new(
         plan: &'p SelectPlan,
         with: &'p Environment<'e>,
-        skip: u64,
-        left: u64,
+        (skip, left): (u64, u64),
+        admission: Option<&'p Admission<'p>>,
         sink: RowSink<'p>,
     ) -> Self {
         let tells_apart = plan.is_distinct || !plan.distinct_on.is_empty();
@@ -72,6 +77,7 @@ impl<'p, 'e> Collector<'p, 'e> {
             computes_skipped: plan.output.computes(),
             keys: Vec::new(),
             values: Vec::with_capacity(plan.output.width()),
+            admission,
             sink,
         }
     }
@@ -83,6 +89,12 @@ impl<'p, 'e> Collector<'p, 'e> {
     pub fn take(&mut self, row: &dyn InputRow) -> Result<bool, SqlError> {
         if !self.plan.sort.is_empty() || self.plan.with_ties {
             return self.take_to_sort(row);
+        }
+        if let Some(admission) = self.admission {
+            match admission.look(&self.plan.locks, row)? {
+                Some(locked) if admission.take(&locked)? => {}
+                _ => return Ok(true),
+            }
         }
         if self.seen.is_none() && self.skip > 0 {
             self.skip -= 1;
@@ -148,6 +160,16 @@ impl<'p, 'e> Collector<'p, 'e> {
                 return Ok(true);
             }
         }
+        let mut locked = LockedRow::new();
+        if let Some(admission) = self.admission {
+            match admission.look(&self.plan.locks, row)? {
+                Some(keys) => locked = keys,
+                None => {
+                    self.keys = keys;
+                    return Ok(true);
+                }
+            }
+        }
         self.values.clear();
         let outputs = self.plan.output.expressions.iter().enumerate();
         for (place, expression) in outputs {
@@ -172,12 +194,16 @@ impl<'p, 'e> Collector<'p, 'e> {
         self.memory.take(&keys)?;
         self.memory.take(&late_row)?;
         self.memory.take(&self.values)?;
+        for (_, key) in &locked {
+            self.memory.take(key)?;
+        }
         let values = std::mem::take(&mut self.values);
         self.sorted.push(Sorted {
             keys,
             row: late_row,
             apart,
             values,
+            locked,
             bytes: self.memory.bytes() - before,
         });
         self.drop_unwanted()?;
@@ -229,6 +255,12 @@ impl<'p, 'e> Collector<'p, 'e> {
             let is_tie = |last: &Vec<Value>| in_order(&self.plan.sort, &row.keys, last).is_eq();
             if self.left == 0 && !last.as_ref().is_some_and(is_tie) {
                 break;
+            }
+            if let Some(admission) = self.admission
+                && !admission.take(&row.locked)?
+            {
+                admission.has_lost();
+                continue;
             }
             self.late
                 .compute(self.plan, &row.row, self.with, &mut row.values)?;

@@ -1,6 +1,7 @@
 //! Drafts: queries before the access paths to their rows are chosen; the queries that `WITH` names.
 
 use super::output::Item;
+use super::row_locks::RowLocks;
 use super::tree::{JoinKind, Recursion, Series, SetCall, SetOperation, SharedQuery};
 use crate::aggregate::Grouping;
 use crate::expression::window::WindowCall;
@@ -32,6 +33,7 @@ pub(crate) struct Draft {
     pub offset: Option<Expr>,
     pub with_ties: bool,
     pub has_subqueries: bool,
+    pub locks: RowLocks,
 }
 
 /// A tree of joins in `FROM`, before the access paths are chosen.

@@ -6,6 +6,7 @@
 
 use super::draft::{Draft, ExpandedDraft, FromNode, FromTable};
 use super::output::Item;
+use super::row_locks::RowLocks;
 use super::series::Given;
 use super::tree::{Expansion, SeriesOf, SetCall};
 use crate::error::SqlError;
@@ -83,6 +84,7 @@ impl Draft {
             offset: None,
             with_ties: false,
             has_subqueries: self.has_subqueries,
+            locks: RowLocks::default(),
         };
         let below = below.with_windows(windows);
         let expanded = FromTable::Expanded(Box::new(ExpandedDraft { below, calls }));

@@ -154,6 +154,9 @@ impl InsertPlan {
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
         let mut inserting = Inserting::of(self, with);
+        if let Some(claims) = &with.context.claims {
+            claims.inserts(self.number);
+        }
         for row in rows {
             with.context.look_at_row()?;
             let mut row = row.clone();

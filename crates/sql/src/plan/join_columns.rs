@@ -33,7 +33,7 @@ impl Read {
         });
     }
 
-    fn add_place(&mut self, place: usize) {
+    pub fn add_place(&mut self, place: usize) {
         if let Some(read) = self.0.get_mut(place) {
             *read = true;
         }

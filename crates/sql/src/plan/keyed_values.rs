@@ -10,6 +10,7 @@
 
 use super::choice::all_of;
 use super::draft::Draft;
+use super::row_locks::RowLocks;
 use super::semi_join::{Parts, asks, unnamed};
 use super::tree::SelectPlan;
 use crate::aggregate::{Accumulator, Aggregate, Grouping};
@@ -59,6 +60,9 @@ impl KeyedValues {
         {
             return None;
         }
+        if !draft.locks.tables.is_empty() {
+            return None;
+        }
         let parts = Parts::of(draft.condition.as_ref())?;
         if parts.keys.is_empty() || !parts.both.is_empty() {
             return None;
@@ -83,6 +87,7 @@ impl KeyedValues {
             offset: None,
             with_ties: false,
             has_subqueries: draft.has_subqueries,
+            locks: RowLocks::default(),
         };
         Some(KeyedValues {
             plan: plan.finish(),

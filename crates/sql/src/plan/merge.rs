@@ -13,8 +13,10 @@ use super::planning::Planning;
 use super::scopes::append;
 use super::target::{Target, TargetDraft};
 use super::tree::JoinKind;
+use crate::aggregate::key_of_row;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Expr, Kept, Scope};
+use crate::lock_modes::RowMode;
 use crate::rows::{InputRow, Table, Values};
 use crate::source::Source;
 use crate::write_target::WriteTarget;
@@ -198,6 +200,14 @@ impl MergePlan {
                 }
                 if !is_free {
                     return Ok(true);
+                }
+                let mode = match &arm.action {
+                    Action::Update(changes) => Some(changes.row_mode()),
+                    Action::Delete => Some(RowMode::Update),
+                    Action::Insert(_) | Action::Nothing => None,
+                };
+                if let (Some(mode), Some(claims)) = (mode, &with.context.claims) {
+                    claims.changes(number, &key_of_row(&key), mode);
                 }
             }
             match (&arm.action, effect) {

@@ -31,6 +31,7 @@ mod join_search;
 mod json_rows;
 pub(crate) mod key;
 mod keyed_values;
+mod locked_run;
 pub(crate) mod merge;
 mod named;
 pub(crate) mod output;
@@ -40,6 +41,7 @@ mod presence;
 pub(crate) mod query;
 pub(crate) mod recursion;
 pub(crate) mod rewriting;
+mod row_locks;
 mod scopes;
 pub(crate) mod select;
 pub(crate) mod select_run;
@@ -90,6 +92,8 @@ pub(crate) struct Planned {
     tables: Vec<(u16, Arc<Schema>)>,
     /// True if the statement reads or sets the session's state.
     asks_session: bool,
+    /// True if a query of the statement locks rows.
+    pub locks_rows: bool,
     /// True if the statement reads and writes few rows, so that it does not delay others.
     pub is_short: bool,
     /// True if it may be a [rewriting](rewriting::Rewriting) of many rows.
@@ -115,6 +119,7 @@ impl Planned {
             is_changing: !is_short && !matches!(plan, Plan::Select(_)),
             is_filling: !is_short && matches!(&plan, Plan::Insert(insert) if insert.inserts_many()),
             short_runs: AtomicU32::new(0),
+            locks_rows: queries.locks_rows,
             is_short,
             plan,
             version,

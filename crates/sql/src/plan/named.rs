@@ -44,7 +44,8 @@ pub(crate) fn named_table(
             let table = match found.contents {
                 Contents::Rows(rows) => FromTable::Virtual(found.name, rows),
                 Contents::Query(text) => {
-                    let draft = draft_by_itself(planning, &*kept_query(text)?)?;
+                    let mut draft = draft_by_itself(planning, &*kept_query(text)?)?;
+                    draft.locks.is_named = true;
                     FromTable::Derived(Box::new(draft))
                 }
             };
@@ -118,12 +119,15 @@ fn named_query(
         }
         NamedKind::Inlined(query) => {
             let draft = where_it_stands(planning, named, |planning| draft_query(planning, query));
-            derived_from(planning, draft?)?
+            let mut draft = draft?;
+            draft.locks.is_named = true;
+            derived_from(planning, draft)?
         }
         NamedKind::Recursive(query) => {
             let draft =
                 where_it_stands(planning, named, |planning| draft_recursion(planning, query));
-            let draft = draft?.ok_or_else(|| SqlError::unknown_table(&named.name))?;
+            let mut draft = draft?.ok_or_else(|| SqlError::unknown_table(&named.name))?;
+            draft.locks.is_named = true;
             derived_from(planning, draft)?
         }
         NamedKind::LastRound(last) => {

@@ -62,6 +62,8 @@ pub(crate) struct Queries {
     pub reads: BTreeMap<usize, BTreeSet<usize>>,
     /// Plans the parts of the statement that write; `None` where they are not allowed.
     pub(super) parts: Option<Box<dyn Parts>>,
+    /// True if a query of the statement locks rows.
+    pub locks_rows: bool,
     /// The number of subqueries so far.
     pub subqueries: usize,
     depth: usize,

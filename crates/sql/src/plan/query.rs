@@ -152,6 +152,7 @@ pub(crate) fn with_tail(
     (draft.limit, draft.offset) = limits(&mut compiler, tail)?;
     draft.with_ties = tail.with_ties;
     draft.sort = output_order(&draft.items, &tail.order)?;
+    draft.lock_by(planning, tail.locks)?;
     Ok(draft)
 }
 

@@ -9,6 +9,7 @@ use super::join::plan_join;
 use super::join_columns::Read;
 use super::output::{Item, Output, compile_items, decide};
 use super::planning::Planning;
+use super::row_locks::RowLocks;
 use super::scopes::scope_of_columns;
 use super::tail::{Tail, input_order, limits};
 use super::tree::{Input, SelectPlan};
@@ -71,8 +72,13 @@ pub(crate) fn draft_select(
             }
         }
     };
-    if let Some(lock) = tail.lock {
-        crate::locking::check_rows(lock, grouping.is_some(), windows.has_calls())?;
+    if let Some(lock) = tail.locks.first() {
+        let what = (
+            grouping.is_some(),
+            windows.has_calls(),
+            !sets.calls.is_empty(),
+        );
+        crate::locking::check_rows(lock, what)?;
     }
     let (limit, offset) = limits(&mut planning.compiler(&scope), tail)?;
     let is_distinct = select.distinct == Some(Distinct::Distinct);
@@ -142,7 +148,9 @@ pub(crate) fn draft_select(
         offset,
         with_ties: tail.with_ties,
         has_subqueries: planning.queries.subqueries > before,
+        locks: RowLocks::default(),
     };
+    draft.lock_by(planning, tail.locks)?;
     draft.group_expanded(key_sets);
     Ok(draft.with_calls(sets, windows))
 }
@@ -177,6 +185,7 @@ impl Draft {
             offset: None,
             with_ties: false,
             has_subqueries: false,
+            locks: RowLocks::default(),
         }
     }
 
@@ -197,6 +206,7 @@ impl Draft {
             && self.limit.is_none()
             && self.offset.is_none()
             && self.from.is_some()
+            && self.locks.tables.is_empty()
     }
 
     /// True if a condition reads only non-volatile columns.
@@ -270,6 +280,8 @@ impl Draft {
                     .chain(given)
                     .chain(&rest)
                     .for_each(|part| read.add(part));
+                let locked = self.locks.tables.iter().flat_map(|lock| &lock.key);
+                locked.for_each(|place| read.add_place(*place));
                 join.keep_only(read);
                 (Input::Join(Box::new(join)), rest)
             }
@@ -289,6 +301,7 @@ impl Draft {
             offset: self.offset,
             with_ties: self.with_ties,
             has_subqueries: self.has_subqueries,
+            locks: self.locks.tables,
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::access::Path;
 use super::collect::Collector;
 use super::groups::Groups;
+use super::locked_run::Admission;
 use super::tree::{Input, SelectPlan};
 use crate::aggregate::AggregateKind;
 use crate::error::SqlError;
@@ -205,6 +206,23 @@ impl SelectPlan {
         most: u64,
         sink: RowSink<'_>,
     ) -> Result<(), SqlError> {
+        match self.locks.is_empty() {
+            true => self.rows_of(source, with, (most, None), sink),
+            false => self.locked_rows(source, with, most, sink),
+        }
+    }
+
+    /// The same for the rows that are admitted.
+    ///
+    /// # Errors
+    /// Errors of [`SelectPlan::rows`].
+    pub(super) fn rows_of(
+        &self,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        (most, admission): (u64, Option<&Admission<'_>>),
+        sink: RowSink<'_>,
+    ) -> Result<(), SqlError> {
         let (offset, limit) = self.limits(with)?;
         let left = limit.min(most);
         if left == 0 {
@@ -220,7 +238,7 @@ impl SelectPlan {
             true => &mut bounded,
             false => sink,
         };
-        let mut collector = Collector::new(self, with, offset, left, sink);
+        let mut collector = Collector::new(self, with, (offset, left), admission, sink);
         match &self.grouping {
             Some(grouping) => {
                 if let Some(count) = self.counted(source, with)? {
@@ -247,7 +265,12 @@ impl SelectPlan {
                     }
                 }
             }
-            None => self.walk(source, with, &mut |row| collector.take(row))?,
+            None => {
+                let take: EachRow<'_> = &mut |row| collector.take(row);
+                if !self.walk_admitted(admission, source, with, take)? {
+                    self.walk(source, with, take)?;
+                }
+            }
         }
         collector.finish()
     }

@@ -9,6 +9,7 @@
 use super::access::{Access, Path};
 use super::draft::{Draft, FromJoin, FromNode, FromTable};
 use super::output::Item;
+use super::row_locks::RowLocks;
 use super::tree::{Input, JoinNode, SelectPlan};
 use crate::error::{SqlError, code};
 use crate::expression::{
@@ -111,7 +112,9 @@ impl SemiJoin {
             Some(Expr::Literal(Value::Int(1..))) => !compared.is_empty(),
             Some(_) => true,
         };
-        let is_plain = draft.grouping.is_none() && draft.distinct_on.is_empty();
+        let is_plain = draft.grouping.is_none()
+            && draft.distinct_on.is_empty()
+            && draft.locks.tables.is_empty();
         if is_cut || draft.offset.is_some() || !is_plain {
             return None;
         }
@@ -161,6 +164,7 @@ impl SemiJoin {
             offset: None,
             with_ties: false,
             has_subqueries: draft.has_subqueries,
+            locks: RowLocks::default(),
         };
         Some(SemiJoin {
             plan: plan.finish(),
@@ -414,6 +418,7 @@ impl Draft {
             offset: None,
             with_ties: false,
             has_subqueries: self.has_subqueries,
+            locks: RowLocks::default(),
         })
     }
 }

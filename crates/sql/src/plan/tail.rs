@@ -7,7 +7,7 @@ use crate::names::name_of;
 use crate::parse::count_with_ties;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
-use sqlparser::ast::{self, Expr as Tree, LimitClause, LockType, OrderByKind, Query};
+use sqlparser::ast::{self, Expr as Tree, LimitClause, LockClause, OrderByKind, Query};
 use std::sync::LazyLock;
 
 /// The clauses at the end of a query.
@@ -18,8 +18,8 @@ pub(crate) struct Tail<'q> {
     pub offset: Option<&'q Tree>,
     /// `WITH TIES`: rows that are equal in order to the last one are returned, too.
     pub with_ties: bool,
-    /// `FOR UPDATE` or `FOR SHARE`.
-    pub lock: Option<LockType>,
+    /// `FOR UPDATE` and its brothers.
+    pub locks: &'q [LockClause],
 }
 
 impl<'q> Tail<'q> {
@@ -33,7 +33,10 @@ impl<'q> Tail<'q> {
 
     /// True if there are no such clauses.
     pub fn is_empty(&self) -> bool {
-        self.order.is_empty() && self.limit.is_none() && self.offset.is_none()
+        self.order.is_empty()
+            && self.limit.is_none()
+            && self.offset.is_none()
+            && self.locks.is_empty()
     }
 }
 
@@ -86,7 +89,7 @@ fn tail(query: &Query) -> Result<Tail<'_>, SqlError> {
         with_ties,
         limit,
         offset,
-        lock: query.locks.first().map(|lock| lock.lock_type),
+        locks: &query.locks,
     })
 }
 

@@ -13,6 +13,7 @@ use super::tree::Input;
 use crate::aggregate::key_of_row;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr, Scope};
+use crate::lock_modes::RowMode;
 use crate::names::{name_of, qualified};
 use crate::relation::Relation;
 use crate::rows::{InputRow, Values};
@@ -59,6 +60,8 @@ pub(crate) struct Target {
     pub input: Input,
     /// The condition that is still tested on each row.
     pub filter: Option<Expr>,
+    /// The mode in which rows are claimed.
+    pub mode: RowMode,
 }
 
 /// The one table that a statement changes, and its alias.
@@ -147,6 +150,7 @@ impl TargetDraft {
             width,
             input,
             filter,
+            mode: RowMode::Update,
         })
     }
 }
@@ -170,6 +174,16 @@ impl Target {
             key.push(row.value(*column)?.to_value());
         }
         Ok(key)
+    }
+
+    /// Claims a row that is to be changed, if the transaction may stay open.
+    fn claim(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<(), SqlError> {
+        let claims = with.context.claims.as_ref();
+        if let Some(claims) = claims.filter(|claims| claims.claims_changes()) {
+            let key = key_of_row(&self.key_of(row)?);
+            claims.changes(self.number, &key, self.mode);
+        }
+        Ok(())
     }
 
     /// Calls `each` with the rows, once for each row of the table.
@@ -202,6 +216,7 @@ impl Target {
                     return Ok(true);
                 }
             }
+            self.claim(row, with)?;
             each(row)?;
             Ok(true)
         };

@@ -3,6 +3,7 @@
 
 use super::access::Access;
 use super::output::Output;
+use super::row_locks::RowLock;
 use crate::aggregate::Grouping;
 use crate::column::ResultColumn;
 use crate::expression::window::WindowCall;
@@ -64,6 +65,8 @@ pub(crate) struct SelectPlan {
     /// `WITH TIES`: rows that are equal in order to the last one are returned, too.
     pub with_ties: bool,
     pub has_subqueries: bool,
+    /// The tables whose rows it locks.
+    pub locks: Vec<RowLock>,
 }
 
 /// A query whose rows are kept, with its number in the statement.

@@ -9,6 +9,7 @@
 
 use super::draft::{Draft, FromNode, FromTable, WindowedDraft};
 use super::output::Item;
+use super::row_locks::RowLocks;
 use super::scopes::scope_of_columns;
 use super::tree::{WindowSort, Windowed};
 use crate::expression::window::{FIRST, Windows};
@@ -101,6 +102,7 @@ impl Draft {
             offset: None,
             with_ties: false,
             has_subqueries: self.has_subqueries,
+            locks: RowLocks::default(),
         };
         let windowed = FromTable::Windowed(Box::new(WindowedDraft { below, calls }));
         Draft {

@@ -50,8 +50,10 @@ pub(crate) fn plan_update(
     let (relation, scope) = (&draft.relation, &draft.scope);
     let changes = compile_changes(planning, relation, scope, &update.assignments)?;
     let returning = compile_returning(planning, scope, update.returning.as_deref())?;
+    let mut target = draft.finish(planning, update.selection.as_ref())?;
+    target.mode = changes.row_mode();
     Ok(UpdatePlan {
-        target: draft.finish(planning, update.selection.as_ref())?,
+        target,
         changes,
         returning,
     })

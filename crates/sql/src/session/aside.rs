@@ -464,7 +464,7 @@ impl Unit {
             skips = true;
         }
         while !skips && let Some(step) = self.next_step() {
-            if is_commit(&step) {
+            if is_commit(&step) || unit::locks_tables(&step) {
                 self.give_back(step);
                 break;
             }
@@ -515,7 +515,9 @@ impl Unit {
         let there = aside.get();
         std::mem::swap(self.effects_mut(), &mut there.effects);
         self.set_version(Some(there.version));
+        self.state_mut().claims.base = Some(there.snapshot.clone());
         let result = act(self, &mut there.rows);
+        self.state_mut().claims.base = None;
         if let Some(version) = self.set_version(None) {
             there.version = version;
         }

@@ -87,6 +87,7 @@ impl Call<'_> {
         let mark = self.tx.mark();
         let effects = self.effects.mark();
         let settings = state.settings.clone();
+        let claims = state.claims.mark();
         let error = match self.lines(state, running, &block.lines) {
             Ok(flow) => {
                 self.tx.release(mark)?;
@@ -102,6 +103,7 @@ impl Call<'_> {
         self.tx.return_to(mark)?;
         self.effects.return_to(&effects);
         state.settings.return_to(settings);
+        state.claims.return_to(claims);
         // Plans of undone definitions are invalid.
         match &mut self.version {
             Some(version) => *version = own_version(),

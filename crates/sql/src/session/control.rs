@@ -107,8 +107,8 @@ pub(super) fn without_data(state: &mut SessionState, statement: &Prepared) -> Op
         } => to_savepoint(state, &name_of(name)),
         Statement::Savepoint { name } => {
             let name = name_of(name);
-            let settings = state.settings.clone();
-            in_open(state, "SAVEPOINT", |open| open.save(name, settings))
+            let (settings, claims) = (state.settings.clone(), state.claims.mark());
+            in_open(state, "SAVEPOINT", |open| open.save(name, settings, claims))
         }
         Statement::ReleaseSavepoint { name } => {
             let name = name_of(name);
@@ -184,6 +184,7 @@ pub(super) fn to_savepoint(state: &mut SessionState, name: &str) -> Outcome {
             match open.return_to(name) {
                 Ok(settings) => {
                     state.settings.return_to(settings);
+                    state.claims.return_to(open.kept_claims());
                     state.transaction = TransactionState::Open(open);
                     done("ROLLBACK", None)
                 }

@@ -55,6 +55,10 @@ fn context_of(
     given: &Given<'_>,
     draws: Draws,
 ) -> StatementContext {
+    let only_reads = match &state.transaction {
+        TransactionState::Open(open) => open.read_only,
+        _ => settings.reads_only(),
+    };
     StatementContext {
         database: Some(database.clone()),
         catalogue: &CATALOGUE,
@@ -71,6 +75,7 @@ fn context_of(
         inbox: state.inbox.clone(),
         listed: state.listed.clone(),
         waits: state.waits.clone(),
+        claims: state.claims.claiming(only_reads),
     }
 }
 
@@ -93,6 +98,7 @@ pub(super) fn with_context<R>(
     let context = context_of(database, state, settings, given, draws);
     let with = Environment::new(given.parameters, &context);
     let result = body(&with);
+    state.claims.take_back(context.claims);
     state.settings = context.settings.into_inner();
     let mut draws = context.draws.into_inner();
     state.drawn = std::mem::take(&mut draws.session);
@@ -188,6 +194,8 @@ pub(super) fn read(
         }
     }
     let settings = digests.then(|| state.settings.clone());
+    state.claims.begin(None, false);
+    state.claims.base = Some(snapshot.clone());
     let draws = match &mut state.transaction {
         TransactionState::Open(open) if statement.only_signals() => {
             Draws::signalling(READS_ONLY, std::mem::take(&mut open.signals))
@@ -199,6 +207,8 @@ pub(super) fn read(
         count(&mut complete, table.as_ref(), database.memory())?;
         Ok((complete, table))
     });
+    state.claims.base = None;
+    let claimed = state.claims.take_log();
     if let (TransactionState::Open(open), true) = (&mut state.transaction, statement.only_signals())
     {
         open.signals = draws.changes.signals;
@@ -214,7 +224,13 @@ pub(super) fn read(
         if let Some(told) = told {
             let drawn = Done::default();
             open.remember(remembered(
-                statement, parameters, None, &given, settings, told, drawn,
+                statement,
+                parameters,
+                None,
+                &given,
+                settings,
+                told,
+                (drawn, claimed),
             ))?;
         }
     }
@@ -238,6 +254,10 @@ fn streamed(
     }
     let source = &**snapshot.space();
     let planned = given.statement.planned(version, &source)?;
+    // Its rows are claimed before the first is given.
+    if planned.locks_rows {
+        return Ok(None);
+    }
     let Some(columns) = planned.plan.columns().cloned() else {
         return Ok(None);
     };

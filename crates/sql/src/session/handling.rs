@@ -36,6 +36,10 @@ impl Session {
         if statement.waits() {
             return Handled::Done(self.wait(step, steps));
         }
+        if let Some(outcome) = self.lock_tables(statement) {
+            spans::ended(&spans::statement(statement), &outcome);
+            return Handled::Done(outcome);
+        }
         match statement.class() {
             Class::Control => match control::without_data(&mut self.state, statement) {
                 Some(outcome) => {

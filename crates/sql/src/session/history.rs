@@ -7,6 +7,7 @@
 //!
 //! Invariant: each return has its mark before it, and pairs between them are whole.
 
+use crate::claiming::ClaimLog;
 use crate::class::Class;
 use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
@@ -52,6 +53,8 @@ pub(crate) struct Remembered {
     /// The session's parameters at that time, on which the statement may depend.
     pub settings: Settings,
     pub drawn: Done,
+    /// The rows that it got by `SKIP LOCKED`.
+    pub claimed: Arc<ClaimLog>,
     pub told: Told,
     pub bytes: usize,
 }

@@ -10,7 +10,7 @@
 //! - [`following`]: the statements that are refused on tables that another program has open: a session only reads
 //!   snapshots;
 //! - [`control`]: beginning and end of transactions; [`parameters`]: `SET`, `SHOW` and `PREPARE`;
-//! - [`waits`]: statements that wait, for advisory locks and by `pg_sleep`;
+//! - [`waits`]: statements that wait, for advisory locks and by `pg_sleep`; [`locking`]: `LOCK TABLE`;
 //! - [`spans`]: spans for `tracing`.
 //!
 //! Transactions run one at a time, so an open one must not hold the stage while its client thinks. It is run by replay:
@@ -31,6 +31,7 @@ mod given;
 mod handling;
 mod history;
 mod listing;
+mod locking;
 mod maintaining;
 mod on_node;
 mod parameters;
@@ -76,8 +77,6 @@ pub struct Session {
     /// True if it may have temporary tables: a statement that makes one has run, or failed.
     has_temporary: bool,
     locker: Locker,
-    /// It may have advisory locks until its transaction ends.
-    has_locks: bool,
 }
 
 impl Drop for Session {
@@ -117,15 +116,15 @@ impl Session {
         let (mut state, first_notices) = SessionState::new(&options, follows)?;
         state.inbox = Some(Arc::new(database.hub().enter(options.process)));
         state.temporary = database.next_temporary();
-        let database_locks = database.advisory().enter();
+        let locker = database.advisory().enter();
+        state.claims.locker = Some(locker.clone());
         Ok(Session {
             database,
             state,
             rights: Arc::new(options.rights),
             first_notices,
             has_temporary: false,
-            locker: database_locks,
-            has_locks: false,
+            locker,
         })
     }
 

@@ -7,13 +7,20 @@
 use super::state::{OpenTransaction, Reading, TransactionState};
 use super::{Session, describing, execute, spans, unit};
 use crate::error::SqlError;
+use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step};
 use sardonyx::Snapshot;
+use sardonyx_base::waiting;
 use std::collections::VecDeque;
 use tracing::Instrument;
 
 /// The most remembered reads of a transaction that may write: with more it moves aside.
 const REMEMBERED_READS_MAX: usize = 1000;
+
+/// True if a statement locks rows by its plan.
+fn locks_rows(statement: &Prepared) -> bool {
+    statement.last_plan().is_some_and(|plan| plan.locks_rows)
+}
 
 impl Session {
     /// True if the next statement, which reads, does so in a snapshot. That is so in a transaction that has only read
@@ -94,13 +101,20 @@ impl Session {
                 statement,
                 parameters,
                 rows_max,
-            } if describing::is_long(statement) => {
+            } if describing::is_long(statement) && !locks_rows(statement) => {
                 let step = Step::Execute {
                     statement: statement.clone(),
                     parameters: parameters.clone(),
                     rows_max: *rows_max,
                 };
                 self.read_elsewhere(step, version, snapshot).await
+            }
+            Step::Execute { statement, .. } if describing::is_long(statement) => {
+                // Claimed rows are compared with states that need a turn of the stage. So it is no work for threads of low
+                // priority.
+                waiting::long(|| {
+                    execute::read(&self.database, &mut self.state, step, version, &snapshot)
+                })
             }
             _ => execute::read(&self.database, &mut self.state, step, version, &snapshot),
         }

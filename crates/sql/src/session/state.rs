@@ -5,6 +5,7 @@ use super::control::{is_read_only, isolation};
 use super::given::SessionOptions;
 use super::history::{History, Remembered};
 use crate::begun::Begun;
+use crate::claiming::SessionClaims;
 use crate::error::{SqlError, code};
 use crate::listed::Listed;
 use crate::prepared::Prepared;
@@ -50,6 +51,7 @@ pub(crate) struct SessionState {
     pub due: Signals,
     /// Its way to advisory locks, while a statement runs that may wait for them.
     pub waits: Option<Arc<Waits>>,
+    pub claims: SessionClaims,
 }
 
 /// The transaction of a session.
@@ -108,6 +110,8 @@ pub(crate) struct Savepoint {
     pub aside: Option<(Marked, EffectsMark)>,
     /// The mark in the signals of a transaction that only reads.
     signals: SignalsMark,
+    /// The mark in the transaction's locks and claims.
+    claims: usize,
 }
 
 impl Default for OpenTransaction {
@@ -221,6 +225,7 @@ impl SessionState {
             inbox: self.inbox.clone(),
             due: Signals::default(),
             waits: None,
+            claims: self.claims.fresh(),
         }
     }
 
@@ -239,6 +244,7 @@ impl SessionState {
             inbox: self.inbox.clone(),
             due: Signals::default(),
             waits: None,
+            claims: self.claims.fresh(),
         }
     }
 
@@ -476,7 +482,12 @@ impl OpenTransaction {
     ///
     /// # Errors
     /// `54001` if there are too many.
-    pub fn save(&mut self, name: String, settings: Settings) -> Result<(), SqlError> {
+    pub fn save(
+        &mut self,
+        name: String,
+        settings: Settings,
+        claims: usize,
+    ) -> Result<(), SqlError> {
         if self.savepoints.len() >= SAVEPOINTS_MAX {
             return Err(SqlError::new(
                 code::TOO_COMPLEX,
@@ -493,6 +504,7 @@ impl OpenTransaction {
             settings,
             aside,
             signals: self.signals.mark(),
+            claims,
         });
         Ok(())
     }
@@ -509,6 +521,12 @@ impl OpenTransaction {
             aside.get().rows.release(mark)?;
         }
         Ok(())
+    }
+
+    /// The mark of the locks and claims that the transaction keeps if it fails: those before its last savepoint.
+    pub fn kept_claims(&self) -> usize {
+        let last = self.savepoints.last();
+        last.map_or(0, |savepoint| savepoint.claims)
     }
 
     /// Goes back to a savepoint: undoes the changes since. Returns the settings at that time.

@@ -2,6 +2,7 @@
 
 use super::given::Given;
 use super::history::{Remembered, Told};
+use crate::claiming::{ClaimLog, bytes_of_log};
 use crate::column::ResultColumn;
 use crate::error::SqlError;
 use crate::explain;
@@ -144,7 +145,7 @@ pub(super) fn remembered(
     given: &Given<'_>,
     settings: Settings,
     told: Told,
-    drawn: Done,
+    (drawn, claimed): (Done, Arc<ClaimLog>),
 ) -> Remembered {
     let outside = |value: &Value| match value {
         Value::Text(text) => text.len(),
@@ -154,7 +155,8 @@ pub(super) fn remembered(
     let bytes = size_of_val(parameters)
         + parameters.iter().map(outside).sum::<usize>()
         + data.as_ref().map_or(0, |data| data.0.len())
-        + drawn.bytes();
+        + drawn.bytes()
+        + bytes_of_log(&claimed);
     Remembered {
         statement: statement.clone(),
         parameters: parameters.into(),
@@ -163,6 +165,7 @@ pub(super) fn remembered(
         seed: given.seed,
         settings,
         drawn,
+        claimed,
         told,
         bytes,
     }

@@ -309,6 +309,14 @@ impl Unit {
                 }
                 return (End::Undo, false);
             };
+            if !implicit && locks_tables(&step) {
+                // It may wait, and not in the stage: the session runs it, and the rest after it.
+                self.steps.push_front(step);
+                if let TransactionState::Open(open) = &mut self.state.transaction {
+                    open.is_implicit = false;
+                }
+                return (End::Undo, false);
+            }
             match self.step(tx, step, &mut implicit) {
                 Next::Go => {}
                 Next::End(end, skips) => return (end, skips),
@@ -484,8 +492,10 @@ impl Unit {
             version: self.version,
         };
         let settings = self.state.settings.clone();
+        self.state.claims.begin(None, self.remembers);
         let ran = call.run(&mut self.state, &given);
         self.version = call.version;
+        let claimed = self.state.claims.take_log();
         let ran = match ran {
             Ok(ran) => ran,
             Err(error) => {
@@ -503,7 +513,7 @@ impl Unit {
                         &given,
                         settings,
                         told,
-                        drawn,
+                        (drawn, claimed),
                     ))?;
                 }
                 return Err(error);
@@ -520,12 +530,18 @@ impl Unit {
                 &given,
                 settings,
                 ran.told,
-                call.drawn,
+                (call.drawn, claimed),
             );
             open.remember(one)?;
         }
         Ok(ran.complete)
     }
+}
+
+/// True if a step is `LOCK TABLE`.
+pub(super) fn locks_tables(step: &Step) -> bool {
+    matches!(step, Step::Execute { statement, .. }
+        if matches!(statement.statement(), Some(Statement::Lock(_))))
 }
 
 /// True if a transaction may be open when these steps have run, or be run again in part.
@@ -552,6 +568,7 @@ fn may_stay_open(is_open: bool, steps: &VecDeque<Step>) -> bool {
             // Parts of it may be run again.
             Some(
                 Statement::Savepoint { .. }
+                | Statement::Lock(_)
                 | Statement::Rollback {
                     savepoint: Some(_), ..
                 },

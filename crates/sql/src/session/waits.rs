@@ -1,7 +1,7 @@
 //! Statements that wait: for advisory locks, and by `pg_sleep`.
 //!
 //! They run outside of the serial stage, and no transaction runs them again. While they wait they keep no snapshot
-//! ([`Waits`]). Locks of a transaction are given back when it has ended, and its commit is durable.
+//! ([`Waits`]). Locks and claims of a transaction are given back when it has ended, and its commit is durable.
 
 use super::Session;
 use super::execute::{reading, table_numbers, with_context};
@@ -15,7 +15,7 @@ use crate::expression::Environment;
 use crate::result::{Complete, Notice, Outcome, Step};
 use crate::running::{Read, now, seed};
 use crate::sequences::Draws;
-use crate::waits::Waits;
+use crate::waits::{Awaited, Waits};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -23,7 +23,6 @@ impl Session {
     /// Runs a statement that may wait.
     pub(super) fn wait(&mut self, step: &Step, steps: &VecDeque<Step>) -> Outcome {
         self.begin_if_more_follow(steps);
-        self.has_locks = true;
         let waits = Arc::new(Waits::of(self.locker.clone()));
         self.state.waits = Some(waits.clone());
         let ran = self.run_waiting(step, &waits);
@@ -77,7 +76,11 @@ impl Session {
         loop {
             let result = self.evaluate(&given);
             if let Some(awaited) = waits.awaited() {
-                let waited = waits.wait_between(awaited, look);
+                let of_lock = self.look_while_locking();
+                let waited = match awaited.1 {
+                    Awaited::Lock(..) => waits.wait_between(awaited, of_lock),
+                    Awaited::Time(_) => waits.wait_between(awaited, look),
+                };
                 waited.map_err(|error| statement.placed(error))?;
                 continue;
             }
@@ -106,11 +109,13 @@ impl Session {
         Ok((result?, warnings.collect()))
     }
 
-    /// Releases the locks of a transaction that has ended.
+    /// Releases the locks and claims of a transaction that has ended. One that has failed keeps those from before its last
+    /// savepoint, to which it may go back.
     pub(super) fn end_locks(&mut self) {
-        if self.has_locks && self.is_between() {
-            self.locker.end_transaction();
-            self.has_locks = false;
+        match &self.state.transaction {
+            TransactionState::Idle => self.locker.end_transaction(),
+            TransactionState::Failed(open) => self.locker.return_to(open.kept_claims()),
+            TransactionState::Open(_) => {}
         }
     }
 }

@@ -60,6 +60,8 @@ pub(super) const READ_ONLY: &str = "default_transaction_read_only";
 pub(super) const FOLLOWS: &str = "in_hot_standby";
 /// The most time of a statement.
 pub(super) const STATEMENT_TIMEOUT: &str = "statement_timeout";
+/// The most time of a wait for a lock.
+pub(super) const LOCK_TIMEOUT: &str = "lock_timeout";
 /// The time for which a client may be idle in a transaction.
 pub(super) const IDLE_IN_TRANSACTION: &str = "idle_in_transaction_session_timeout";
 /// The same outside a transaction.

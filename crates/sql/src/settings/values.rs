@@ -30,7 +30,6 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
             Ok(1..=3) => Ok(lower),
             _ => Err("floats are written with all digits that they need: 1, 2 or 3"),
         },
-        // Nothing waits for a lock, so no wait is too long. The other parameters have an effect.
         "lock_timeout"
         | "idle_in_transaction_session_timeout"
         | "idle_session_timeout"

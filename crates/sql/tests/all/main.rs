@@ -4,6 +4,7 @@
 mod catalogue;
 mod changes;
 mod checks;
+mod claims;
 mod common;
 mod copies;
 mod flights;

@@ -190,6 +190,8 @@ const NOT_ON_NODES: &[&str] = &[
     "rights_by_statement.sql",
     // Nodes have no advisory locks.
     "advisory_locks.sql",
+    // Nor claims of rows.
+    "claims.sql",
     "blocks.sql",
     "comments.sql",
     "identities.sql",
@@ -269,6 +271,7 @@ macro_rules! scripts {
 }
 
 scripts! {
+    claims: "claims.sql",
     with_writes: "with_writes.sql",
     database_names: "database_names.sql",
     merge: "merge.sql",

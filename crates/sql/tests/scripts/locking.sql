@@ -1,4 +1,4 @@
-# FOR UPDATE and FOR SHARE lock nothing; the tables that they name, and the queries that they follow, are checked.
+# FOR UPDATE and its brothers: the tables that they name, and the queries that they follow, are checked.
 
 statement ok
 create table t (a int primary key, b int)
@@ -66,5 +66,17 @@ values (1) for update
 ----
 FOR UPDATE cannot be applied to VALUES
 
-statement error 0A000
-select * from t for update skip locked
+query
+select * from t x, t y where x.a = y.a for no key update of x, y nowait for key share
+----
+1|2|1|2
+
+statement error 42P01
+select * from t x for no key update of t
+----
+relation "t" in FOR NO KEY UPDATE clause not found in FROM clause
+
+statement error 42601
+select * from t for key share of public.t
+----
+FOR KEY SHARE must specify unqualified relation names

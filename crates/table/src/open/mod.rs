@@ -11,7 +11,7 @@
 //! state, row by row. If nothing differs, the transaction is as if all of it had run at that moment. Then it makes the
 //! changes by the verbs of [`Transaction`](crate::Transaction).
 //!
-//! Invariants: every read of the snapshot is noted; a failed operation has no effect; memory is bounded
+//! Invariants: every read of the snapshot is noted, but for those that the caller excepts (`ReadRows::unnoted`); a failed operation has no effect; memory is bounded
 //! ([`OpenRows::with_bytes_max`]).
 //!
 //! Source: Mühe, Kemper, Neumann: Executing Long-Running Transactions in Synchronization-Free Main Memory Database Systems

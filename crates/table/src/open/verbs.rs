@@ -72,6 +72,13 @@ impl ReadRows for OpenRows {
     fn row_index(&self, table: u16, name: &str) -> Result<Index<OpenEntries<'_>>, Error> {
         Ok(Index::new(self.entries_named(table, name)?)?)
     }
+
+    /// The notes of the function's reads are dropped; the bytes that they took stay taken.
+    fn unnoted(&self, act: &mut dyn FnMut()) {
+        let noted = self.reads.take();
+        act();
+        self.reads.replace(noted);
+    }
 }
 
 impl OpenRows {

@@ -4,6 +4,7 @@ use super::definition::*;
 use crate::advisory::{Key, Locker, Mode};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
+use crate::lock_modes::TableMode;
 use crate::waits::{Awaited, Call, Called};
 use sardonyx::schema::{Value, ValueRef};
 use std::time::Duration;
@@ -40,11 +41,11 @@ pub(super) static TABLE: &[Definition] = functions! {
 };
 
 const SESSION: Mode = Mode {
-    is_shared: false,
+    lock: TableMode::Exclusive,
     of_transaction: false,
 };
 const SESSION_SHARED: Mode = Mode {
-    is_shared: true,
+    lock: TableMode::Share,
     ..SESSION
 };
 const TRANSACTION: Mode = Mode {

@@ -210,6 +210,10 @@ impl Source for Filling<'_> {
         Source::schema(&self.source(), number)
     }
 
+    fn unnoted(&self, act: &mut dyn FnMut()) {
+        act();
+    }
+
     fn knows_counts(&self) -> bool {
         Source::knows_counts(&self.source())
     }

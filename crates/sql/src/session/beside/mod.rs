@@ -242,6 +242,11 @@ impl Session {
                     let begun = database.committed(&state.interrupt)?;
                     let tables = table_numbers(given.statement, &&**begun.snapshot.space());
                     let read = begun.snapshot.life();
+                    // Else the snapshot would be held while the changes are made.
+                    let plan = given.statement.last_plan();
+                    let locks_rows = plan.is_some_and(|plan| plan.locks_rows);
+                    state.claims.begin(None, false);
+                    state.claims.base = locks_rows.then(|| begun.snapshot.clone());
                     let attempt = |with: &Environment<'_>| match given.statement.inserts() {
                         _ if is_open => open::run(&database, begun, given, with),
                         true => insert::insert(&database, begun, given, with),
@@ -252,6 +257,7 @@ impl Session {
                     let (came, draws) =
                         with_context(&database, state, given, tables, draws, attempt);
                     again = draws.into_again();
+                    state.claims.base = None;
                     match came {
                         // Its snapshot was ended: the statement runs in the stage.
                         Err(error) if read.was_ended() && !error.is_interruption() => break,

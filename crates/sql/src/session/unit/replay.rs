@@ -141,7 +141,9 @@ impl Unit {
             undrawn: Default::default(),
             version: self.version,
         };
+        self.state.claims.begin(Some(&one.claimed), false);
         let ran = call.run(&mut self.state, &given);
+        self.state.claims.begin(None, false);
         self.version = call.version;
         match ran {
             Ok(ran) if ran.told == one.told => Ok(()),

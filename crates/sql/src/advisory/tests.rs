@@ -1,0 +1,131 @@
+//! Locks of sessions and claims of rows, without threads.
+
+use super::{AdvisoryLocks, Claim, Key, Mode};
+use crate::claims::ROWS_OF_TABLE_MAX;
+use crate::lock_modes::{RowMode, TableMode};
+use std::sync::Arc;
+
+const EXCLUSIVE: Mode = Mode {
+    lock: TableMode::Exclusive,
+    of_transaction: false,
+};
+const SHARED: Mode = Mode {
+    lock: TableMode::Share,
+    ..EXCLUSIVE
+};
+
+#[test]
+fn a_shared_lock_does_not_overtake_an_exclusive_one_that_waits() {
+    let locks = Arc::new(AdvisoryLocks::default());
+    let [first, second, third] = [(); 3].map(|()| locks.enter());
+    let key = Key::One(1);
+    assert!(first.try_take(key, SHARED).expect("there is room"));
+    locks
+        .state()
+        .wait_for(second.session, key, TableMode::Exclusive);
+    assert!(!third.try_take(key, SHARED).expect("there is room"));
+    assert!(first.try_take(key, SHARED).expect("it has it already"));
+    locks.state().wait_no_more(second.session, key);
+    assert!(third.try_take(key, SHARED).expect("there is room"));
+}
+
+#[test]
+fn a_circle_of_sessions_that_wait_is_found() {
+    let locks = Arc::new(AdvisoryLocks::default());
+    let sessions = [(); 3].map(|()| locks.enter());
+    for (number, session) in (0..).zip(&sessions) {
+        let taken = session.try_take(Key::Two(0, number), EXCLUSIVE);
+        assert!(taken.expect("there is room"));
+    }
+    for (number, session) in (0..).zip(&sessions) {
+        let session = session.session;
+        let awaited = Key::Two(0, (number + 1) % 3);
+        let mut state = locks.state();
+        state.wait_for(session, awaited, TableMode::Exclusive);
+        assert_eq!(state.is_circle(session), number == 2, "{number}");
+    }
+}
+
+#[test]
+fn a_session_that_ends_leaves_nothing_behind() {
+    let locks = Arc::new(AdvisoryLocks::default());
+    let session = locks.enter();
+    let of_transaction = Mode {
+        of_transaction: true,
+        ..EXCLUSIVE
+    };
+    for number in 0..10 {
+        let taken = session.try_take(Key::One(number), EXCLUSIVE);
+        assert!(taken.expect("there is room"));
+        let again = session.try_take(Key::One(number), of_transaction);
+        assert!(again.expect("it has it"));
+    }
+    session.release_session();
+    assert_eq!(locks.state().locks.len(), 10);
+    session.end_transaction();
+    assert!(locks.state().locks.is_empty() && locks.state().keys.is_empty());
+}
+
+#[test]
+fn claims_are_given_back_in_order() {
+    let locks = Arc::new(AdvisoryLocks::default());
+    let [first, second] = [(); 2].map(|()| locks.enter());
+    let claim = |of: &super::Locker, row, mode| {
+        of.claim((1, row), mode, false).expect("it is in the bound")
+    };
+    assert_eq!(claim(&first, 1, RowMode::KeyShare), Claim::New);
+    let mark = first.mark();
+    assert_eq!(claim(&first, 1, RowMode::Update), Claim::New);
+    assert_eq!(claim(&first, 1, RowMode::Update), Claim::Had);
+    assert_eq!(claim(&first, 2, RowMode::Update), Claim::New);
+    assert_eq!(claim(&second, 1, RowMode::KeyShare), Claim::Refused);
+    first.return_to(mark);
+    assert_eq!(claim(&second, 2, RowMode::Update), Claim::New);
+    assert_eq!(claim(&second, 1, RowMode::Update), Claim::Refused);
+    assert_eq!(claim(&second, 1, RowMode::Share), Claim::New);
+    first.end_transaction();
+    assert_eq!(claim(&second, 1, RowMode::Update), Claim::New);
+    second.end_transaction();
+    let state = locks.state();
+    assert!(state.rows.is_empty() && state.taken.is_empty() && state.locks.is_empty());
+}
+
+#[test]
+fn a_transaction_with_many_claims_of_a_table_claims_all_of_it() {
+    let locks = Arc::new(AdvisoryLocks::default());
+    let [first, second] = [(); 2].map(|()| locks.enter());
+    let rows = ROWS_OF_TABLE_MAX as u128;
+    for row in 0..rows {
+        first.claim_changed((1, row), RowMode::NoKeyUpdate);
+    }
+    let mark = first.mark();
+    assert!(!second.is_claimed((1, rows + 1), RowMode::Update));
+    first.claim_changed((1, rows), RowMode::NoKeyUpdate);
+    assert!(second.is_claimed((1, rows + 1), RowMode::Update));
+    assert!(!second.is_claimed((1, rows + 1), RowMode::KeyShare));
+    first.return_to(mark);
+    assert!(!second.is_claimed((1, rows + 1), RowMode::Update));
+    first.end_transaction();
+    assert!(locks.state().rows.is_empty());
+}
+
+#[test]
+fn a_lock_of_a_table_excludes_claims_of_its_rows() {
+    let locks = Arc::new(AdvisoryLocks::default());
+    let [first, second] = [(); 2].map(|()| locks.enter());
+    let of_transaction = |lock| Mode {
+        lock,
+        of_transaction: true,
+    };
+    let taken = first.try_take(Key::Table(1), of_transaction(TableMode::Exclusive));
+    assert!(taken.expect("there is room"));
+    assert!(second.is_claimed((1, 1), RowMode::KeyShare));
+    first.end_transaction();
+    second
+        .claim((1, 1), RowMode::KeyShare, false)
+        .expect("it is in the bound");
+    for (lock, is_free) in [(TableMode::Exclusive, false), (TableMode::Share, true)] {
+        let taken = first.try_take(Key::Table(1), of_transaction(lock));
+        assert_eq!(taken.expect("there is room"), is_free, "{lock:?}");
+    }
+}

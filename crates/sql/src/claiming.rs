@@ -1,0 +1,281 @@
+//! The claims of a statement, and the record of the rows that it got by `SKIP LOCKED`.
+//!
+//! A transaction may be run again before its commit. Its claims are there by then, and those of others have changed. So
+//! a statement that is run again looks at no claims: it gets the rows that are recorded, as far as they still meet its
+//! conditions, and the comparison of answers finds a difference.
+//!
+//! A snapshot may be older than a claim's end. So rows of one are compared with the newest state after they are claimed;
+//! `SKIP LOCKED` leaves out the rows that have changed.
+
+use crate::advisory::{Claim, Locker};
+use crate::claims::RowHash;
+use crate::error::{SqlError, code};
+use crate::expression::StatementContext;
+use crate::lock_modes::RowMode;
+use crate::memory::bytes_of;
+use crate::source::Source;
+use sardonyx::Snapshot;
+use sardonyx::schema::Value;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A row, by its table and the hash of its key.
+pub(crate) type Row = (u16, RowHash);
+
+/// The rows that a query with `SKIP LOCKED` got.
+#[derive(Debug, Default)]
+pub(crate) struct Admitted {
+    pub rows: HashSet<Row>,
+    /// The keys in the order of their claims, if the query locks rows of one table.
+    pub keys: Vec<Vec<Value>>,
+}
+
+/// The outcome of a query that looked at claims, for the time when it is run again.
+#[derive(Clone, Debug)]
+pub(crate) enum Recorded {
+    /// `SKIP LOCKED` got these rows.
+    Rows(Arc<Admitted>),
+    /// `NOWAIT` met no claim.
+    All,
+    /// `NOWAIT` was refused.
+    Refused(String),
+}
+
+/// The outcomes of a statement's queries, in the order of their runs.
+pub(crate) type ClaimLog = Vec<Recorded>;
+
+/// The bytes that a record takes.
+pub(crate) fn bytes_of_log(log: &ClaimLog) -> usize {
+    let of_one = |one: &Recorded| match one {
+        Recorded::Rows(admitted) => {
+            let keys = admitted.keys.iter().map(|key| bytes_of(key));
+            keys.sum::<usize>() + 2 * admitted.rows.len() * size_of::<Row>()
+        }
+        Recorded::All => 0,
+        Recorded::Refused(table) => table.len(),
+    };
+    size_of_val(log.as_slice()) + log.iter().map(of_one).sum::<usize>()
+}
+
+/// The part of a session's state that concerns claims.
+#[derive(Debug, Default)]
+pub(crate) struct SessionClaims {
+    /// The session's way to the claims; `None` without a session.
+    pub locker: Option<Locker>,
+    /// True if rows that a statement changes are claimed: its transaction may stay open.
+    pub of_changes: bool,
+    /// The snapshot that the statement reads; `None` for the live state.
+    pub base: Option<Snapshot>,
+    /// The record of the statement, if it is run again.
+    again: Option<Arc<ClaimLog>>,
+    next: usize,
+    log: ClaimLog,
+}
+
+impl SessionClaims {
+    /// The same between two statements.
+    pub fn fresh(&self) -> SessionClaims {
+        SessionClaims {
+            locker: self.locker.clone(),
+            ..SessionClaims::default()
+        }
+    }
+
+    /// Begins a statement, or runs one again by its record.
+    pub fn begin(&mut self, again: Option<&Arc<ClaimLog>>, of_changes: bool) {
+        self.again = again.cloned();
+        self.of_changes = of_changes;
+        self.next = 0;
+        self.log = ClaimLog::new();
+    }
+
+    /// The record of the statement.
+    pub fn take_log(&mut self) -> Arc<ClaimLog> {
+        Arc::new(std::mem::take(&mut self.log))
+    }
+
+    /// The claims for a part of the statement.
+    pub fn claiming(&self, only_reads: bool) -> Option<Claiming> {
+        let locker = self.locker.clone()?;
+        Some(Claiming {
+            locker,
+            of_changes: self.of_changes && self.again.is_none(),
+            only_reads,
+            base: self.base.clone(),
+            again: self.again.clone(),
+            next: Cell::new(self.next),
+            log: RefCell::default(),
+            newest: RefCell::default(),
+        })
+    }
+
+    /// Takes the record of a part of the statement back.
+    pub fn take_back(&mut self, claiming: Option<Claiming>) {
+        if let Some(claiming) = claiming {
+            self.next = claiming.next.get();
+            self.log.append(&mut claiming.log.into_inner());
+        }
+    }
+
+    /// The place to which the transaction's locks can be given back.
+    pub fn mark(&self) -> usize {
+        self.locker.as_ref().map_or(0, Locker::mark)
+    }
+
+    /// Gives back the locks and claims that the transaction has taken since a mark.
+    pub fn return_to(&self, mark: usize) {
+        if let Some(locker) = &self.locker {
+            locker.return_to(mark);
+        }
+    }
+}
+
+/// The claims of a part of a statement.
+#[derive(Debug)]
+pub(crate) struct Claiming {
+    pub locker: Locker,
+    of_changes: bool,
+    only_reads: bool,
+    base: Option<Snapshot>,
+    again: Option<Arc<ClaimLog>>,
+    next: Cell<usize>,
+    log: RefCell<ClaimLog>,
+    /// A state that is newer than the snapshot, in which claimed rows are compared.
+    newest: RefCell<Option<Snapshot>>,
+}
+
+impl Claiming {
+    /// Checks that the transaction may lock rows.
+    ///
+    /// # Errors
+    /// `25006` if it only reads.
+    pub fn check(&self, mode: RowMode) -> Result<(), SqlError> {
+        match self.only_reads {
+            false => Ok(()),
+            true => Err(SqlError::new(
+                code::READ_ONLY_TRANSACTION,
+                format!(
+                    "cannot execute SELECT {} in a read-only transaction",
+                    mode.word()
+                ),
+            )),
+        }
+    }
+
+    /// True if the statement is run again: it makes no claims.
+    pub fn is_again(&self) -> bool {
+        self.again.is_some()
+    }
+
+    /// The outcome that the next query had before.
+    ///
+    /// # Errors
+    /// `40001` if it did not run.
+    pub fn recorded(&self) -> Result<Recorded, SqlError> {
+        let number = self.next.replace(self.next.get() + 1);
+        let recorded = self.again.as_ref().and_then(|log| log.get(number)).cloned();
+        recorded.ok_or_else(|| {
+            SqlError::new(
+                code::SERIALIZATION_FAILURE,
+                "could not serialize access due to concurrent update",
+            )
+            .hint("The transaction might succeed if retried.")
+        })
+    }
+
+    /// Records the outcome of a query.
+    pub fn record(&self, recorded: Recorded) {
+        self.log.borrow_mut().push(recorded);
+    }
+
+    /// True if rows that the statement changes are claimed.
+    pub fn claims_changes(&self) -> bool {
+        self.of_changes
+    }
+
+    /// Claims a row that the statement changes.
+    pub fn changes(&self, table: u16, key: &[u8], mode: RowMode) {
+        if self.of_changes {
+            let row = (table, self.locker.hash_of(key));
+            self.locker.claim_changed(row, mode);
+        }
+    }
+
+    /// Notes that the statement inserts rows.
+    pub fn inserts(&self, table: u16) {
+        if self.of_changes {
+            self.locker.hold_changed(table);
+        }
+    }
+
+    /// Claims a row.
+    ///
+    /// # Errors
+    /// `53400` beyond the bound.
+    pub fn claim(&self, row: Row, mode: RowMode, urgent: bool) -> Result<Claim, SqlError> {
+        self.locker.claim(row, mode, urgent)
+    }
+
+    /// True if a row of the snapshot, which was claimed just now, has changed in a newer state. That state may be older
+    /// than the claim: [`Claiming::renew`] takes another one.
+    ///
+    /// # Errors
+    /// Rows that cannot be read; an interruption.
+    pub fn is_stale(
+        &self,
+        context: &StatementContext,
+        table: u16,
+        key: &[Value],
+    ) -> Result<bool, SqlError> {
+        let Some(base) = &self.base else {
+            return Ok(false);
+        };
+        if self.newest.borrow().is_none() {
+            self.renew(context)?;
+        }
+        let newest = self.newest.borrow();
+        let Some(newest) = &*newest else {
+            return Ok(false);
+        };
+        Ok(row_of(base, table, key)? != row_of(newest, table, key)?)
+    }
+
+    /// True if a state is there with which claimed rows are compared.
+    pub fn has_newest(&self) -> bool {
+        self.newest.borrow().is_some()
+    }
+
+    /// True if rows are read in a snapshot, and claimed rows have to be compared.
+    pub fn reads_snapshot(&self) -> bool {
+        self.base.is_some()
+    }
+
+    /// Takes the newest state for comparisons.
+    ///
+    /// # Errors
+    /// An interruption of the wait for it.
+    pub fn renew(&self, context: &StatementContext) -> Result<(), SqlError> {
+        if self.base.is_some() {
+            let committed = context.database()?.committed(&context.interrupt)?;
+            *self.newest.borrow_mut() = Some(committed.snapshot);
+        }
+        Ok(())
+    }
+}
+
+/// All columns of a row of a snapshot; empty if there is none.
+fn row_of(snapshot: &Snapshot, table: u16, key: &[Value]) -> Result<Vec<Value>, SqlError> {
+    let source = &**snapshot.space();
+    let mut values = Vec::new();
+    let Some(schema) = Source::schema(&source, table) else {
+        return Ok(values);
+    };
+    Source::point(&source, table, key, &mut |row| {
+        for column in 0..schema.columns.len() {
+            values.push(row.value(column)?.to_value());
+        }
+        Ok(true)
+    })?;
+    Ok(values)
+}

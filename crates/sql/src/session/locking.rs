@@ -1,0 +1,154 @@
+//! `LOCK TABLE`: locks of tables until the transaction's end. It waits for other transactions that have locked or claimed
+//! in a mode that excludes its own. It runs outside the serial stage, keeps no snapshot, and is not run again.
+//!
+//! Statements on rows wait for no lock. They are compared at the commit, whatever the locks of their tables.
+
+use super::Session;
+use super::state::TransactionState;
+use crate::advisory::{Key, Mode};
+use crate::error::{SqlError, code};
+use crate::expression::Parameters;
+use crate::lock_modes::TableMode;
+use crate::plan::planning::Planning;
+use crate::prepared::Prepared;
+use crate::result::{Complete, Outcome, Tag};
+use crate::source::Source;
+use sardonyx_base::waiting;
+use sqlparser::ast::{Lock, ObjectName, Statement};
+use std::time::Instant;
+
+/// A table to lock: its number and its name.
+type Locked = (u16, String);
+
+impl Session {
+    /// Runs `LOCK TABLE`, if the statement is one.
+    pub(super) fn lock_tables(&mut self, statement: &Prepared) -> Option<Outcome> {
+        let Some(Statement::Lock(lock)) = statement.statement() else {
+            return None;
+        };
+        Some(match self.try_lock_tables(statement, lock) {
+            Ok(()) => Outcome::Done(Complete::of(Tag::plain("LOCK TABLE"))),
+            Err(error) => {
+                self.state.fail();
+                Outcome::Failed(statement.placed(error))
+            }
+        })
+    }
+
+    fn try_lock_tables(&mut self, statement: &Prepared, lock: &Lock) -> Result<(), SqlError> {
+        match &self.state.transaction {
+            TransactionState::Open(open) if !open.is_implicit => {}
+            _ => return Err(outside()),
+        }
+        self.database.tables_in_memory("LOCK TABLE")?;
+        let mode = TableMode::of(lock.lock_mode.as_ref());
+        for (table, name) in self.tables_of(statement, lock, mode)? {
+            self.lock_table((table, &name), mode, lock.nowait)?;
+        }
+        Ok(())
+    }
+
+    fn lock_table(
+        &self,
+        (table, name): (u16, &str),
+        lock: TableMode,
+        nowait: bool,
+    ) -> Result<(), SqlError> {
+        let key = Key::Table(table);
+        let mode = Mode {
+            lock,
+            of_transaction: true,
+        };
+        if self.locker.try_take(key, mode)? {
+            return Ok(());
+        }
+        if nowait {
+            let text = format!("could not obtain lock on relation \"{name}\"");
+            return Err(SqlError::new(code::LOCK_NOT_AVAILABLE, text));
+        }
+        let look = self.look_while_locking();
+        waiting::aside(|| self.locker.take(key, mode, look))
+    }
+
+    /// The look of a statement that waits for a lock: its interruption, and `lock_timeout`.
+    pub(super) fn look_while_locking(&self) -> impl Fn() -> Result<(), SqlError> + use<> {
+        let interrupt = self.state.interrupt.clone();
+        let limit = self.state.settings.lock_timeout();
+        let until = limit.map(|limit| Instant::now() + limit);
+        move || match interrupt.take() {
+            Some(reason) => Err(SqlError::interrupted(reason)),
+            None if until.is_some_and(|until| Instant::now() >= until) => Err(SqlError::new(
+                code::LOCK_NOT_AVAILABLE,
+                "canceling statement due to lock timeout",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn tables_of(
+        &mut self,
+        statement: &Prepared,
+        lock: &Lock,
+        mode: TableMode,
+    ) -> Result<Vec<Locked>, SqlError> {
+        statement.look_in(self.state.settings.path());
+        let mut defines = false;
+        if let TransactionState::Open(open) = &mut self.state.transaction {
+            if let Some((_, rows)) = open.own_tables() {
+                return named(statement, lock, mode, rows);
+            }
+            defines = open.defines;
+        }
+        let committed = self.database.committed(&self.state.interrupt)?;
+        let found = named(statement, lock, mode, &&**committed.snapshot.space());
+        found.map_err(|error| match error.code {
+            // Its own tables are known in the stage only.
+            code::UNKNOWN_TABLE if defines => SqlError::unsupported(
+                "LOCK TABLE of a table that the transaction has created is not supported here",
+            ),
+            _ => error,
+        })
+    }
+}
+
+/// The error outside of a transaction that a client began.
+pub(super) fn outside() -> SqlError {
+    SqlError::new(
+        code::NO_TRANSACTION,
+        "LOCK TABLE can only be used in transaction blocks",
+    )
+}
+
+/// The tables that the statement names, in its order.
+fn named(
+    statement: &Prepared,
+    lock: &Lock,
+    mode: TableMode,
+    source: &dyn Source,
+) -> Result<Vec<Locked>, SqlError> {
+    let mut parameters = Parameters::default();
+    let mut planning = Planning::new(source, &mut parameters, &statement.rights())?;
+    let mut tables = Vec::with_capacity(lock.tables.len());
+    for target in &lock.tables {
+        tables.push(table_of(&mut planning, &target.name, mode)?);
+    }
+    Ok(tables)
+}
+
+fn table_of(
+    planning: &mut Planning<'_>,
+    name: &ObjectName,
+    mode: TableMode,
+) -> Result<Locked, SqlError> {
+    if planning.view(name)?.is_some() {
+        return Err(
+            SqlError::unsupported("LOCK TABLE of a view is not supported")
+                .hint("Lock the tables that it reads."),
+        );
+    }
+    let relation = match mode {
+        TableMode::AccessShare => planning.relation(name)?,
+        _ => planning.relation_to_change(name)?,
+    };
+    Ok((relation.number, relation.local().to_string()))
+}
