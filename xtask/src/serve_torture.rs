@@ -341,6 +341,23 @@ impl Arena {
 
     /// Runs an event, and waits until a host has continued. Returns the time, if it counts.
     fn suffer(&mut self, event: Event, random: &mut Random) -> anyhow::Result<Option<Duration>> {
+        let outcome = self.run_event(event, random);
+        outcome.map_err(|error| self.explained(error))
+    }
+
+    /// The error with the register and the answer of each host: an outage may have ended when its logs are read.
+    fn explained(&mut self, error: anyhow::Error) -> anyhow::Error {
+        let record = primary(&self.remote);
+        let hosts: Vec<_> = (0..self.hosts.count())
+            .map(|host| match self.hosts.check(host) {
+                Ok(()) => format!("{}: {:?}", name_of(host), self.witness.sent_away(host)),
+                Err(ended) => ended.to_string(),
+            })
+            .collect();
+        error.context(format!("the register: {record:?}; {}", hosts.join("; ")))
+    }
+
+    fn run_event(&mut self, event: Event, random: &mut Random) -> anyhow::Result<Option<Duration>> {
         let all: Vec<usize> = (0..self.hosts.count()).collect();
         self.witness.next(&all, PATIENCE)?;
         std::thread::sleep(Duration::from_millis(300 + random.below(1200)));
@@ -463,6 +480,11 @@ impl Arena {
 
     /// Every host serves or follows, and each acknowledged number is found.
     fn prove(&mut self) -> anyhow::Result<Proven> {
+        let proven = self.prove_hosts();
+        proven.map_err(|error| self.explained(error))
+    }
+
+    fn prove_hosts(&mut self) -> anyhow::Result<Proven> {
         for host in 0..self.hosts.count() {
             let standing = self.witness.serves_or_follows(host, PATIENCE);
             self.hosts.check(host)?;

@@ -104,6 +104,22 @@ impl Opened {
         self.term.as_ref()
     }
 
+    /// Closes it at the end of a host's term, and lets another host serve as soon as that can; this host serves again
+    /// only if no other one comes, if the term goes `to_others`.
+    ///
+    /// # Errors
+    /// As [`Opened::close`].
+    pub fn close_term(self, term: Term, to_others: bool) -> anyhow::Result<()> {
+        drop(self.database);
+        match (self.tables, to_others) {
+            (Some(tables), false) => term.close(&tables)?,
+            (Some(tables), true) => term.close_to_others(&tables)?,
+            (None, false) => term.release(),
+            (None, true) => term.release_to_others(),
+        }
+        Ok(())
+    }
+
     /// Closes it: everything is durable.
     ///
     /// # Errors

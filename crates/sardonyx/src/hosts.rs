@@ -30,8 +30,7 @@
 //! #           stop.stop();
 //! #           break;
 //!         }
-//!         bank.close()?;
-//!         term.release();
+//!         term.close(&bank)?; // the next host need not wait for all of it
 //!     }
 //!     Ok(())
 //! }
@@ -57,14 +56,12 @@
 
 mod alone;
 mod followed;
-mod looking;
 mod register;
 #[cfg(test)]
 mod silent;
 mod term;
 
 use crate::{Error, Options, clock};
-use looking::{Pace, between_looks};
 use register::{clear, put};
 use sardonyx_base::events;
 use sardonyx_base::random::system_random;
@@ -74,10 +71,10 @@ use sardonyx_storage::disk::{Disk, DiskLock, RealDisk};
 use sardonyx_storage::engine::{OpenError, Replica, follow_store, stored_manifest, take_lock};
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::primary::{
-    Candidate, Look, Replacement, Term as TermRecord, is_host_name,
+    Act, Candidate, Replacement, Term as TermRecord, Turn, is_host_name,
 };
 use sardonyx_storage::remote_log::shell::Follower;
-use sardonyx_storage::remote_log::store::{Register, Swapped};
+use sardonyx_storage::remote_log::store::Register;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex as StdMutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -96,6 +93,8 @@ pub use sardonyx_storage::remote_log::shell::Patience;
 
 /// So often a register whose text is damaged is read again.
 const DOUBTS_MAX: u32 = 3;
+/// So many times in the wait for a failed host a store without an answer is asked for its database.
+const TRIES: u32 = 16;
 
 /// One host's part in a database that several hosts serve in turn.
 #[derive(Clone, Debug)]
@@ -160,9 +159,9 @@ impl StopHost {
         is_asked.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until this moment, or until it is to stop.
+    /// Waits until this moment of the hosts' clock, or until it is to stop.
     fn wait(&self, until: Instant) {
-        let left = until.saturating_duration_since(Instant::now());
+        let left = until.saturating_duration_since(clock::now());
         let waited = self
             .0
             .asked
@@ -179,7 +178,8 @@ pub struct Host {
     options: Options,
     remote: RemoteLog,
     host: HostOptions,
-    candidate: Option<Candidate>,
+    /// None: no answer of the store has named its database yet.
+    turn: Option<Turn>,
     process: u64,
     following: Option<(Replica, Follower)>,
     /// The number of times that it began to follow.
@@ -188,36 +188,11 @@ pub struct Host {
     serving: Arc<Mutex<Option<String>>>,
     /// The time when the directory was found to be ahead of the store, which is not read again for a while.
     behind: Option<Instant>,
-    /// True if the host that serves is about to hand over.
-    soon: bool,
-    /// The record of the last look, if it named another host.
-    seen: Option<Primary>,
-    pace: Pace,
     doubts: u32,
     silent: Seldom,
 }
 
 type LockedDirectory = (Arc<dyn Disk>, Box<dyn DiskLock>);
-
-/// The outcome of a look at the register.
-enum Looked {
-    /// Another host serves, which this record names, or nothing is known.
-    Follow(Option<Primary>),
-    /// Something has changed: look again.
-    Again,
-    /// No host serves: this one does, if it replaces the register so.
-    Claim(Replacement),
-}
-
-/// The next act after a step.
-enum Next {
-    /// Wait before the next look.
-    Wait,
-    /// Look again at once.
-    Again,
-    /// This host is to serve.
-    Serve(Box<Term>),
-}
 
 impl Host {
     /// A host with this directory; the options name the store.
@@ -231,22 +206,18 @@ impl Host {
     ) -> Result<Host, Error> {
         let remote = options.storage.remote.clone().ok_or(HostError::NoStore)?;
         host.check()?;
-        let pace = Pace::new(&remote, host.wait);
         Ok(Host {
             directory: directory.as_ref().into(),
             options,
             remote,
             host,
-            candidate: None,
+            turn: None,
             process: system_random(),
             following: None,
             begun: 0,
             followed: Arc::default(),
             serving: Arc::default(),
             behind: None,
-            soon: false,
-            seen: None,
-            pace,
             doubts: 0,
             silent: Seldom::default(),
         })
@@ -271,19 +242,20 @@ impl Host {
     /// As opening the database; the fault of the log or the register.
     pub fn next_term(&mut self, stop: &StopHost) -> Result<Option<Term>, Error> {
         while !stop.is_stopped() {
-            let until = Instant::now() + between_looks(self.host.wait, self.soon);
-            match self.step(until, stop) {
-                Ok(Next::Serve(term)) => return Ok(Some(*term)),
-                Ok(Next::Again) => continue,
-                Ok(Next::Wait) => {}
+            match self.step(stop) {
+                Ok(Some(term)) => return Ok(Some(term)),
+                Ok(None) => {}
                 Err(error) if may_pass(&error) => {
                     if self.silent.is_due(Instant::now()) {
                         events::warn!(%error, "the store is asked again");
                     }
+                    match &mut self.turn {
+                        Some(turn) => turn.hindered(clock::now()),
+                        None => stop.wait(clock::now() + self.host.wait / TRIES),
+                    }
                 }
                 Err(error) => return Err(error),
             }
-            self.wait(until, stop);
         }
         if let Some((replica, _)) = self.following.take() {
             replica.close();
@@ -291,24 +263,41 @@ impl Host {
         Ok(None)
     }
 
-    /// Looks which host serves, and follows for a while if another one does.
-    fn step(&mut self, until: Instant, stop: &StopHost) -> Result<Next, Error> {
-        let looked = match self.look() {
-            Err(error) if self.is_doubted(&error) => Looked::Follow(None),
-            looked => looked?,
+    /// Does the present act of this host's turn ([`Turn`]).
+    fn step(&mut self, stop: &StopHost) -> Result<Option<Term>, Error> {
+        let Some(turn) = &mut self.turn else {
+            self.find_database()?;
+            return Ok(None);
         };
-        match looked {
-            Looked::Again => Ok(Next::Again),
-            Looked::Follow(_) => self.follow(until, stop).map(|_| Next::Wait),
-            Looked::Claim(replacement) => {
+        match turn.act(clock::now()) {
+            Act::Look => self.look().map(|_| None),
+            Act::Follow { until, to_claim } => {
                 // The open copy applies the missing entries. The opening would recover another one for that.
-                let until = Instant::now() + between_looks(self.host.wait, false);
-                match self.following.is_none() || self.follow(until, stop)? {
-                    true => self.claim(replacement),
-                    false => Ok(Next::Again),
+                let has_nothing = to_claim && self.following.is_none();
+                let is_at_end = has_nothing || self.follow(until, stop)?;
+                if let Some(turn) = &mut self.turn {
+                    turn.followed(is_at_end, clock::now());
                 }
+                Ok(None)
+            }
+            Act::Claim(replacement) => self.claim(&replacement),
+            Act::Rest { until } => {
+                stop.wait(until);
+                Ok(None)
             }
         }
+    }
+
+    /// Begins to take turns when the store has a database. The first host of a store makes it.
+    fn find_database(&mut self) -> Result<(), Error> {
+        let Some(manifest) = stored_manifest(&self.remote)? else {
+            return self.begin_to_follow();
+        };
+        let (name, wait) = (&self.host.name, self.host.wait);
+        let candidate = Candidate::new(manifest.identity, name, self.process, wait);
+        let is_near = self.remote.store.is_near();
+        self.turn = Some(Turn::new(candidate, is_near, clock::now()));
+        Ok(())
     }
 
     /// True if the register's text was damaged, and is read again before that is believed.
@@ -322,67 +311,59 @@ impl Host {
         is_doubted
     }
 
-    /// Looks which host serves.
-    fn look(&mut self) -> Result<Looked, Error> {
-        let Some(candidate) = &mut self.candidate else {
-            let manifest = stored_manifest(&self.remote)?;
-            // A store without a database: its first host makes it.
-            if let Some(identity) = manifest.map(|manifest| manifest.identity) {
-                let (name, wait) = (&self.host.name, self.host.wait);
-                self.candidate = Some(Candidate::new(identity, name, self.process, wait));
-            } else {
-                self.begin_to_follow()?;
-            }
-            return Ok(Looked::Again);
+    /// Looks which host serves. Returns whether the store answered.
+    fn look(&mut self) -> Result<bool, Error> {
+        let Some(turn) = &mut self.turn else {
+            return Ok(false);
         };
         let before = clock::now();
         let stored = self.remote.store.read_register(Register::Primary);
-        self.pace.asked(stored.is_ok());
         let Some(stored) = clear(stored, &mut self.silent)? else {
-            return Ok(Looked::Follow(None));
+            turn.silent(clock::now());
+            return Ok(false);
         };
-        let looked = candidate.look(stored.as_ref(), [before, clock::now()])?;
-        (self.doubts, self.soon, self.seen) = (0, false, None);
-        self.silent.end();
-        match looked {
-            Look::Follow(record) => {
-                self.soon = record.released || record.wanted.is_some();
-                let serving = (!record.released).then(|| record.host.clone());
-                let before = std::mem::replace(&mut *self.serving.lock(), serving.clone());
-                if before != serving {
-                    // Another host may have continued without the data here.
-                    self.behind = None;
-                }
-                self.seen = Some(record.clone());
-                Ok(Looked::Follow(Some(record)))
-            }
-            Look::Claim(replacement) => Ok(Looked::Claim(replacement)),
+        if let Err(error) = turn.read(stored.as_ref(), [before, clock::now()]) {
+            turn.silent(clock::now());
+            let error = Error::from(error);
+            return self.is_doubted(&error).then_some(false).ok_or(error);
         }
+        self.doubts = 0;
+        self.silent.end();
+        if let Some(record) = turn.seen() {
+            let serving = (!record.released).then(|| record.host.clone());
+            let before = std::mem::replace(&mut *self.serving.lock(), serving.clone());
+            if before != serving {
+                // Another host may have continued without the data here.
+                self.behind = None;
+            }
+        }
+        Ok(true)
     }
 
     /// Becomes the host that serves, unless another one is faster.
-    fn claim(&mut self, replacement: Replacement) -> Result<Next, Error> {
+    fn claim(&mut self, replacement: &Replacement) -> Result<Option<Term>, Error> {
         let _lock = match self.following {
             // It has the lock.
             Some(_) => None,
             None => Some(self.lock()?),
         };
         let asked = clock::now();
-        match put(&self.remote, &replacement, &mut self.silent)? {
-            // It may be there all the same: the next look shows it.
-            None | Some(Swapped::Conflict) => Ok(Next::Wait),
-            Some(Swapped::Ok) => {
-                events::info!(host = self.host.name, "this host serves");
-                *self.serving.lock() = Some(self.host.name.clone());
-                let following = self.following.take();
-                let kept = following.map(|(replica, _)| Arc::new(replica.close_keeping()));
-                *self.followed.lock() = Followed::default();
-                let term = TermRecord::new(replacement.record, asked);
-                let mut options = self.options.clone();
-                options.storage.kept = kept;
-                Ok(Next::Serve(Box::new(Term::begin(self, term, options)?)))
-            }
+        let outcome = put(&self.remote, replacement, &mut self.silent)?;
+        let Some(turn) = &mut self.turn else {
+            return Ok(None);
+        };
+        if !turn.claimed(outcome, clock::now()) {
+            return Ok(None);
         }
+        events::info!(host = self.host.name, "this host serves");
+        *self.serving.lock() = Some(self.host.name.clone());
+        let following = self.following.take();
+        let kept = following.map(|(replica, _)| Arc::new(replica.close_keeping()));
+        *self.followed.lock() = Followed::default();
+        let term = TermRecord::new(replacement.record.clone(), asked);
+        let mut options = self.options.clone();
+        options.storage.kept = kept;
+        Ok(Some(Term::begin(self, term, options)?))
     }
 
     /// The directory, made where absent, and its lock. Its holder may be a process of this host's name, whose term must
@@ -462,7 +443,7 @@ impl Host {
                 }
             }
             // Not before the first one: with a slow store the time may be over when this begins.
-            if Instant::now() >= until || stop.is_stopped() {
+            if clock::now() >= until || stop.is_stopped() {
                 return Ok(false);
             }
         }

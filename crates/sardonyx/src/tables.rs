@@ -475,6 +475,14 @@ impl Tables {
         self.open.close();
         Ok(self.kernel.close()?)
     }
+
+    /// As [`Tables::close`]; `ended` is called when another host can continue.
+    #[cfg(all(feature = "hosts", not(shuttle)))]
+    pub(crate) fn close_then(&self, ended: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+        self.kernel.engine().process().check()?;
+        self.open.close();
+        Ok(self.kernel.close_then(ended)?)
+    }
 }
 
 impl Drop for Tables {

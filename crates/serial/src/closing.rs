@@ -17,10 +17,18 @@ pub(crate) struct Closing {
     /// The threads of the stages above the engine: for input, for output, for execution.
     pub threads: Vec<JoinHandle<()>>,
     pub engine: Engine,
+    /// Called once when nothing more is appended, and everything is at the place where others continue.
+    pub ended: Ended,
 }
+
+/// A call at the end of a log.
+pub(crate) type Ended = Box<dyn FnOnce() + Send>;
 
 impl Closing {
     /// Ends it, on a thread that is not one of the engine's.
+    ///
+    /// If each durable group is in a store, another host can continue when the end is marked, and need not wait for the
+    /// records of this directory. Otherwise the store has the log's end only when the threads have ended.
     ///
     /// # Errors
     /// The error that closed the log.
@@ -29,11 +37,17 @@ impl Closing {
         let drained = self.drain_pipeline();
         let outcome = drained.and_then(|()| Ok(self.shared.pen.mark_end()?));
         match &outcome {
-            Ok(()) => self.end_in_order(),
+            Ok(()) => {
+                if self.shared.log().has_remote_copy() {
+                    std::mem::replace(&mut self.ended, Box::new(|| ()))();
+                }
+                self.end_in_order();
+            }
             Err(error) => events::warn!(%error, "closing the database failed"),
         }
         // Its threads have ended when this returns; the lock goes with it.
         self.engine.stop();
+        (self.ended)();
         outcome
     }
 

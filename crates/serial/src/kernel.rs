@@ -521,6 +521,16 @@ impl Kernel {
     /// engine's threads. Another thread closes it then, as soon as submitted work has ended, unless one is closing it
     /// already. After that it can be opened again. [`SerialError::Forked`] in a child, where nothing is done.
     pub fn close(&self) -> Result<(), SerialError> {
+        self.close_then(|| ())
+    }
+
+    /// As [`Kernel::close`]. `ended` is called once when nothing more is appended and another host can continue: before
+    /// the rest of the close where each durable group is in a store, and after it otherwise. It is dropped without a call
+    /// if another thread closes the database, and in a child.
+    ///
+    /// # Errors
+    /// As [`Kernel::close`].
+    pub fn close_then(&self, ended: impl FnOnce() + Send + 'static) -> Result<(), SerialError> {
         self.shared.log().process().check()?;
         let inside = self.shared.log().check_caller().is_err();
         let mut open = match inside {
@@ -529,6 +539,7 @@ impl Kernel {
             false => self.open.lock(),
         };
         let Some(Open { engine, threads }) = open.take() else {
+            ended();
             return Ok(());
         };
         self.shared.closed.store(true, Ordering::Release);
@@ -537,6 +548,7 @@ impl Kernel {
             engine,
             lanes: self.lanes.clone(),
             threads,
+            ended: Box::new(ended),
         };
         let closed = self.shared.supervisor.end(closing, inside, Closing::close);
         closed.unwrap_or(Err(SerialError::Nested))

@@ -38,7 +38,7 @@ pub use hosts::*;
 pub use kept::KeptCopy;
 pub use marks::{FORK_NEW_FILE, FORK_PREFIX, SEEDING_FILE};
 pub use opening::{create_database, exists, locked, new_manifest, open_patiently, take_lock};
-pub use options::StorageOptions;
+pub use options::{Permit, StorageOptions};
 pub use sharing::{ELECTION_FILE, FirstLock, FirstOpening, OPENING_FILE, OpeningLock, SharedLock};
 pub use sharing::{join, lock_opening, open_first, record_end};
 #[cfg(not(feature = "hosts"))]

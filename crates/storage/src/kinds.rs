@@ -247,6 +247,7 @@ impl CrateError for OpenError {
             | OpenError::NoSnapshots { .. }
             | OpenError::FollowersWithPlaces
             | OpenError::StoreBehind
+            | OpenError::TurnOver
             | OpenError::StoreForked { .. }
             | OpenError::Lacking { .. }
             | OpenError::StoreImpossible { .. }

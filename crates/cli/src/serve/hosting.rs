@@ -41,6 +41,8 @@ pub enum Event {
     Turn(Turn),
     /// The directory of this host can be read; the number counts the times that this host has begun to follow.
     Reads(Arc<Follower>, u64),
+    /// The state of the term has changed.
+    Term,
 }
 
 /// The current work of this host.
@@ -135,7 +137,8 @@ impl<'a> Hosting<'a> {
                             answering = self.read(answering, follower, begun)?;
                         }
                     }
-                    Err(RecvTimeoutError::Timeout) => {}
+                    // Of the term before.
+                    Ok(Event::Term) | Err(RecvTimeoutError::Timeout) => {}
                     // After an error no further request can arrive.
                     Ok(Event::Request(Request::End)) | Err(RecvTimeoutError::Disconnected) => {
                         return Ok(());
@@ -241,6 +244,9 @@ impl<'a> Hosting<'a> {
 
     /// Opens the database, and serves as long as the term lasts.
     fn serve(&mut self, term: Term, following: Following) -> anyhow::Result<Ended> {
+        let sender = self.sender.clone();
+        // An error means that the program ends.
+        term.on_change(move || drop(sender.send(Event::Term)));
         let began = Instant::now();
         let opened = term.options().open_tables(&self.arguments.path);
         let opened = match opened
@@ -267,13 +273,10 @@ impl<'a> Hosting<'a> {
         self.enter(Phase::Follows);
         let answering = self.follow();
         let began = Instant::now();
-        let closed = opened.close();
+        let to_others = matches!(&ended, Ok(Ended::LogClosed) | Err(_));
+        let closed = opened.close_term(term, to_others);
         drop(answering);
         tracing::info!(took = ?began.elapsed(), why = ?ended, "this host serves no longer");
-        match &ended {
-            Ok(Ended::LogClosed) | Err(_) => term.release_to_others(),
-            Ok(_) => term.release(),
-        }
         match (ended?, closed) {
             (Ended::Requested, closed) => closed.map(|()| Ended::Requested),
             (ended, Err(error)) => {
@@ -373,7 +376,8 @@ impl<'a> Hosting<'a> {
         match self.events.recv_timeout(BETWEEN_LOOKS) {
             Ok(Event::Request(request)) => Some(request),
             // Reads are not wanted any more.
-            Ok(Event::Turn(_) | Event::Reads(..)) | Err(RecvTimeoutError::Timeout) => None,
+            Ok(Event::Turn(_) | Event::Reads(..) | Event::Term)
+            | Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => Some(Request::End),
         }
     }

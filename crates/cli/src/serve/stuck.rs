@@ -18,7 +18,7 @@ pub fn is_passing(error: &anyhow::Error) -> bool {
     };
     let is_fenced = matches!(
         error.downcast_ref(),
-        Some(OpenError::Store(RemoteLogError::Fenced { .. }))
+        Some(OpenError::TurnOver | OpenError::Store(RemoteLogError::Fenced { .. }))
     );
     is_fenced || may_pass(error)
 }

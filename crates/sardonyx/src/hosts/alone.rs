@@ -1,10 +1,10 @@
 //! A term for a program that opens the database for a while without following it: a tool, which is no host of its own. It
 //! takes nothing over from a host that gives signs, and the hosts follow until it has released its term.
 
-use super::{Host, Looked, Next, StopHost, Term, between_looks, primary};
-use crate::Error;
+use super::{Host, StopHost, Term, primary};
+use crate::{Error, clock};
 use sardonyx_base::events;
-use sardonyx_storage::remote_log::primary::Primary;
+use sardonyx_storage::remote_log::primary::{Act, Primary};
 use std::time::{Duration, Instant};
 
 impl Host {
@@ -16,49 +16,59 @@ impl Host {
     pub fn term_unless_served(
         &mut self,
         patience: Duration,
+        waits: impl FnMut(&Primary),
+    ) -> Result<Result<Term, Primary>, Error> {
+        let term = self.take_unless_served(patience, waits);
+        if !matches!(term, Ok(Ok(_))) {
+            self.following = None;
+        }
+        term
+    }
+
+    fn take_unless_served(
+        &mut self,
+        patience: Duration,
         mut waits: impl FnMut(&Primary),
     ) -> Result<Result<Term, Primary>, Error> {
         let (began, stop) = (Instant::now(), StopHost::default());
         let mut seen: Option<Primary> = None;
         loop {
-            let until = Instant::now() + between_looks(self.host.wait, false);
-            let looked = match self.look() {
-                Err(error) if self.is_doubted(&error) => Looked::Follow(None),
-                Err(error) => {
-                    self.following = None;
-                    return Err(error);
-                }
-                Ok(looked) => looked,
+            let Some(turn) = &mut self.turn else {
+                self.find_database()?;
+                continue;
             };
-            match looked {
-                Looked::Claim(replacement) => match self.claim(replacement) {
-                    Ok(Next::Serve(term)) => return Ok(Ok(*term)),
-                    Ok(Next::Again) => continue,
-                    Ok(Next::Wait) => {}
-                    Err(error) => {
-                        self.following = None;
-                        return Err(error);
+            match turn.act(clock::now()) {
+                Act::Look => {
+                    let is_answered = self.look()?;
+                    if !is_answered && self.doubts == 0 {
+                        // Asked with patience.
+                        drop(primary(&self.remote)?);
                     }
-                },
-                Looked::Again => continue,
-                // Asked with patience.
-                Looked::Follow(None) if self.doubts == 0 => drop(primary(&self.remote)?),
-                Looked::Follow(None) => {}
-                Looked::Follow(Some(found)) => {
-                    let sign = |of: &Primary| (of.host.clone(), of.process, of.count);
-                    match &seen {
-                        None => waits(&found),
-                        Some(seen) if sign(seen) == sign(&found) => {}
-                        Some(_) if began.elapsed() < patience => {}
-                        Some(_) => {
-                            events::debug!(host = found.host, "another host serves");
-                            return Ok(Err(found));
-                        }
-                    }
-                    seen = Some(found);
                 }
+                Act::Follow { .. } => {
+                    // A sign since the last look in full is one of a host that serves.
+                    if let Some(found) = turn.seen() {
+                        let sign = |of: &Primary| (of.host.clone(), of.process, of.count);
+                        match &seen {
+                            None => waits(found),
+                            Some(seen) if sign(seen) == sign(found) => {}
+                            Some(_) if began.elapsed() < patience => {}
+                            Some(_) => {
+                                events::debug!(host = found.host, "another host serves");
+                                return Ok(Err(found.clone()));
+                            }
+                        }
+                        seen = Some(found.clone());
+                    }
+                    turn.followed(true, clock::now());
+                }
+                Act::Claim(replacement) => {
+                    if let Some(term) = self.claim(&replacement)? {
+                        return Ok(Ok(term));
+                    }
+                }
+                Act::Rest { until } => stop.wait(until),
             }
-            stop.wait(until);
         }
     }
 }

@@ -6,7 +6,7 @@ use sardonyx_base::events;
 use sardonyx_base::seldom::Seldom;
 use sardonyx_storage::engine::{OpenError, stored_manifest};
 use sardonyx_storage::remote_log::RemoteLogError;
-use sardonyx_storage::remote_log::primary::{Primary, Replacement, is_host_name};
+use sardonyx_storage::remote_log::primary::{Primary, Replacement, Wish, Wished, is_host_name};
 use sardonyx_storage::remote_log::shell::ask;
 use sardonyx_storage::remote_log::store::{Register, StoreError, StoredRegister, Swapped};
 use std::time::Instant;
@@ -115,17 +115,13 @@ pub fn promote(remote: &RemoteLog, to: &str) -> Result<(), Error> {
     if to != ANY_OTHER && !is_host_name(to) {
         return Err(HostError::Name { name: to.into() }.into());
     }
-    let identity = stored_identity(remote)?;
-    replace(remote, |stored| {
-        let record = Primary::decode(identity, stored)?.ok_or_else(|| HostError::NoHost {
-            place: remote.store.place(),
-        })?;
-        Ok(Some(Replacement {
-            expected: stored.map(|stored| stored.version.clone()),
-            record: Primary {
-                wanted: Some(to.into()),
-                ..record
-            },
-        }))
+    let mut wish = Wish::new(stored_identity(remote)?, to);
+    replace(remote, |stored| match wish.found(stored)? {
+        Wished::Put(replacement) => Ok(Some(replacement)),
+        Wished::Done => Ok(None),
+        Wished::NoHost => {
+            let place = remote.store.place();
+            Err(HostError::NoHost { place }.into())
+        }
     })
 }

@@ -1,20 +1,25 @@
 //! The time for which a host serves: signs to the others, and the lease under which it answers.
 
-use super::looking::Pace;
 use super::register::{clear, put, replace};
 use super::{DOUBTS_MAX, Host, RemoteLog};
 use crate::clock::now;
-use crate::{Error, Options};
+use crate::{Error, Options, Tables};
 use sardonyx_base::events;
 use sardonyx_base::seldom::Seldom;
 use sardonyx_base::sync::futex::Mutex;
+use sardonyx_storage::engine::Permit;
 use sardonyx_storage::remote_log::RemoteLogError;
-use sardonyx_storage::remote_log::primary::{Duty, Term as Record};
+use sardonyx_storage::remote_log::primary::{Duty, Pace, Term as Record};
 use sardonyx_storage::remote_log::store::{Register, StoreError, StoredRegister, Swapped};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+/// A host that closes the database gives signs for so much longer than its store is asked.
+const CLOSING_MOST: Duration = Duration::from_secs(10);
+/// The time between two questions for the lease, of a host that is about to take the log and has none.
+const BETWEEN_QUESTIONS: Duration = Duration::from_millis(2);
 
 /// The time for which this host serves: it gives signs to the others until it is released or dropped.
 #[derive(Debug)]
@@ -56,6 +61,17 @@ struct Shared {
     record: Mutex<Record>,
     lease: Arc<Lease>,
     ended: AtomicBool,
+    changed: Changed,
+}
+
+/// The call at each change of a term's state.
+#[derive(Default)]
+struct Changed(Mutex<Option<Box<dyn Fn() + Send>>>);
+
+impl std::fmt::Debug for Changed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Changed")
+    }
 }
 
 impl TermLease {
@@ -81,7 +97,7 @@ impl Lease {
 }
 
 impl Term {
-    pub(super) fn begin(host: &Host, record: Record, options: Options) -> Result<Term, Error> {
+    pub(super) fn begin(host: &Host, record: Record, mut options: Options) -> Result<Term, Error> {
         let lease = Lease {
             began: now(),
             until: AtomicU64::new(0),
@@ -92,9 +108,11 @@ impl Term {
             record: Mutex::new(record),
             lease: Arc::new(lease),
             ended: AtomicBool::new(false),
+            changed: Changed::default(),
         });
-        let pace = Pace::new(&host.remote, host.host.wait);
-        let renewing = shared.clone();
+        let pace = Pace::new(host.remote.store.is_near(), host.host.wait);
+        let (renewing, asked) = (shared.clone(), shared.clone());
+        options.storage.permit = Permit::asking(move || asked.may_take_log());
         let thread = thread::Builder::new()
             .name("sardonyx-term".into())
             .spawn(move || {
@@ -116,16 +134,12 @@ impl Term {
 
     /// The next act of this host.
     pub fn state(&self) -> TermState {
-        let record = self.shared.record.lock();
-        if record.duty(now()) == Duty::Over {
-            TermState::Over
-        } else if record.wanted().is_some() {
-            TermState::HandsOver
-        } else if self.has_lease() {
-            TermState::Serves
-        } else {
-            TermState::Waits
-        }
+        self.shared.state()
+    }
+
+    /// Has this called at each change of the state that a look at the register finds, on the thread that looks.
+    pub fn on_change(&self, changed: impl Fn() + Send + 'static) {
+        *self.shared.changed.0.lock() = Some(Box::new(changed));
     }
 
     /// True if the database is to be closed: another host serves or is wanted, or this one could give no sign for too
@@ -142,6 +156,27 @@ impl Term {
     /// The same question, for others to ask.
     pub fn lease(&self) -> TermLease {
         TermLease(self.shared.lease.clone())
+    }
+
+    /// Closes the database of this term, and lets another host serve as soon as that one needs nothing more of this
+    /// directory: before the end of the close where each acknowledged transaction is in the store. If the close takes 10 s
+    /// longer than the store's patience ([`RemoteLog::patience`]), this host gives no signs any more, and another one takes
+    /// over.
+    ///
+    /// # Errors
+    /// As [`Tables::close`]. Another host may serve all the same.
+    pub fn close(self, tables: &Tables) -> Result<(), Error> {
+        self.shared.closes();
+        tables.close_then(move || self.release())
+    }
+
+    /// As [`Term::close`]; this host serves again only if no other one comes.
+    ///
+    /// # Errors
+    /// As [`Term::close`].
+    pub fn close_to_others(self, tables: &Tables) -> Result<(), Error> {
+        self.shared.closes();
+        tables.close_then(move || self.release_to_others())
     }
 
     /// Lets another host serve at once. The database should be closed.
@@ -204,7 +239,7 @@ impl Shared {
     /// The body of the thread that gives signs, and looks between them whether another host is wanted.
     fn renew(&self, mut pace: Pace) {
         let (mut silent, mut lost) = (Seldom::default(), Seldom::default());
-        let mut doubts = 0;
+        let (mut doubts, mut before) = (0, TermState::Serves);
         while !self.ended.load(Ordering::SeqCst) {
             let duty = self.record.lock().duty(now());
             let done = match duty {
@@ -212,6 +247,7 @@ impl Shared {
                 Duty::Renew => self.sign(&mut silent),
                 Duty::Over => {
                     events::warn!("this host's term is over: another one serves");
+                    self.tell_of_change(&mut before);
                     return;
                 }
             };
@@ -238,13 +274,60 @@ impl Shared {
                 Err(_) => {}
             }
             self.tell_of_lease(&mut lost);
+            self.tell_of_change(&mut before);
             thread::park_timeout(pace.of_serving());
+        }
+    }
+
+    fn state(&self) -> TermState {
+        let record = self.record.lock();
+        let now = now();
+        if record.duty(now) == Duty::Over {
+            TermState::Over
+        } else if record.wanted().is_some() {
+            TermState::HandsOver
+        } else if record.lease_until().is_some_and(|until| now < until) {
+            TermState::Serves
+        } else {
+            TermState::Waits
+        }
+    }
+
+    /// Reports a change of the state since the last call.
+    fn tell_of_change(&self, before: &mut TermState) {
+        let state = self.state();
+        if std::mem::replace(before, state) != state
+            && let Some(changed) = &*self.changed.0.lock()
+        {
+            changed();
         }
     }
 
     fn has_lease(&self) -> bool {
         let until = self.record.lock().lease_until();
         until.is_some_and(|until| now() < until)
+    }
+
+    /// The database is being closed.
+    fn closes(&self) {
+        let most = self.remote.patience.time_limit + CLOSING_MOST;
+        self.record.lock().closes_until(now() + most);
+    }
+
+    /// True if this host may take the log now, which it claimed the register for. While the lease has run out, that is not
+    /// known before the next sign: perhaps this process was stopped, and another host serves.
+    fn may_take_log(&self) -> bool {
+        let patience = self.remote.patience.time_limit;
+        let began = Instant::now();
+        loop {
+            if self.has_lease() {
+                return true;
+            }
+            if self.state() == TermState::Over || began.elapsed() >= patience {
+                return false;
+            }
+            thread::sleep(BETWEEN_QUESTIONS);
+        }
     }
 
     /// Ends the term, though no other host is known to serve.
@@ -354,6 +437,7 @@ mod tests {
             record: Mutex::new(Record::new(record, now())),
             lease: Arc::new(lease),
             ended: AtomicBool::new(false),
+            changed: Changed::default(),
         };
         let mut silent = Seldom::default();
         for answers in [true, false, true] {

@@ -4,6 +4,7 @@
 #![cfg(not(shuttle))]
 
 mod cuttable;
+mod ends_of_terms;
 
 use cuttable::Cuttable;
 use sardonyx::hosts::{

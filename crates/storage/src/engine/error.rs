@@ -108,6 +108,11 @@ pub enum OpenError {
          here (`sardonyx serve DIRECTORY --store PLACE`), so that it gets them, instead of following it"
     )]
     StoreBehind,
+    /// The log in the store was not taken: another host may have its turn by now.
+    #[error(
+        "this host's turn ended before it took the log in the store, so another host may serve: nothing was changed there"
+    )]
+    TurnOver,
     /// The checkpoints, or the journals' archive, have groups that were cut off from the log, and the directory cannot
     /// begin anew by itself: parts of it are elsewhere, or not all cut groups are kept.
     #[error(

@@ -1,6 +1,6 @@
 //! State that a host keeps in memory between the close of its copy and the opening with which it takes over: the
-//! directory's lock, DB' with the checkpointers, and the end of the log. So a hand-over does not read the log since
-//! the last checkpoint, and copies DB' instead.
+//! directory's lock, DB' with the checkpointers, the end of the log, and how far that is the store's. So a hand-over does
+//! not read the log since the last checkpoint, copies DB' instead, and does not write the file `STORE` twice.
 //!
 //! Invariants: I2, I5 (each opening that may write counts the incarnation up: after another one nothing of this is
 //! used). Without the lock in between, another process could write checkpoints that these checkpointers do not know
@@ -11,6 +11,7 @@ use crate::checkpoint::{Checkpointer, StripeLayout};
 use crate::disk::{Disk, DiskError, DiskLock};
 use crate::manifest::Manifest;
 use crate::recovery::KnownEnd;
+use crate::remote_log::known::Known;
 use sardonyx_base::sync::Mutex;
 
 /// The kept state of a closed copy, for one opening.
@@ -26,6 +27,8 @@ struct Kept {
     /// None if the closed copy had failed, or if the lock was not the copy's.
     checkpointers: Option<Vec<Checkpointer>>,
     lock: Option<Box<dyn DiskLock>>,
+    /// The place up to which the log here is the store's, as the copy compared it. The file `STORE` may have an earlier one.
+    known: Option<Known>,
 }
 
 impl KeptCopy {
@@ -34,9 +37,11 @@ impl KeptCopy {
         lock_name: String,
         checkpointers: Option<Vec<Checkpointer>>,
         lock: Option<Box<dyn DiskLock>>,
+        known: Option<Known>,
     ) -> Self {
         let kept = Kept {
             checkpointers: checkpointers.filter(|_| lock.is_some()),
+            known: known.filter(|_| lock.is_some()),
             lock,
         };
         KeptCopy {
@@ -55,7 +60,14 @@ impl KeptCopy {
     pub(super) fn of_one_opening(&self) -> KeptCopy {
         let mut kept = self.kept.lock();
         let (checkpointers, lock) = (kept.checkpointers.take(), kept.lock.take());
-        KeptCopy::new(self.end, self.lock_name.clone(), checkpointers, lock)
+        let known = kept.known.take();
+        KeptCopy::new(self.end, self.lock_name.clone(), checkpointers, lock, known)
+    }
+
+    /// The place up to which the log here is the store's: once, as long as the directory is as it was left.
+    #[cfg(feature = "hosts")]
+    pub(super) fn take_known(&self) -> Option<Known> {
+        self.kept.lock().known.take()
     }
 
     /// The lock of the directory, if this has it. A lock that can be taken is another directory's: then the kept one is
@@ -72,7 +84,7 @@ impl KeptCopy {
         if has_its_name && other.is_none() {
             return Some(Ok(lock));
         }
-        kept.checkpointers = None;
+        (kept.checkpointers, kept.known) = (None, None);
         other
     }
 
@@ -80,12 +92,13 @@ impl KeptCopy {
     #[inline]
     pub fn let_go(&self) {
         let mut kept = self.kept.lock();
-        (kept.checkpointers, kept.lock) = (None, None);
+        (kept.checkpointers, kept.known, kept.lock) = (None, None, None);
     }
 
     /// The directory is about to change: it is recovered from its files.
     pub(super) fn forget(&self) {
-        self.kept.lock().checkpointers = None;
+        let mut kept = self.kept.lock();
+        (kept.checkpointers, kept.known) = (None, None);
     }
 
     /// The checkpointers; `None` if the database with this manifest is not as it was left.

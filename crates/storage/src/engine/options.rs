@@ -16,6 +16,29 @@ use std::time::Duration;
 /// The time that a close works at a checkpoint, unless configured.
 pub const CLOSING_CHECKPOINT: Duration = Duration::from_secs(10);
 
+/// A question before the log in a store is taken from any other owner. By default it is permitted.
+#[derive(Clone, Default)]
+pub struct Permit(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
+
+impl Permit {
+    /// Permitted if this returns true, which may wait for an answer.
+    pub fn asking(permits: impl Fn() -> bool + Send + Sync + 'static) -> Permit {
+        Permit(Some(Arc::new(permits)))
+    }
+
+    /// Asks now.
+    #[cfg(feature = "hosts")]
+    pub(super) fn is_given(&self) -> bool {
+        self.0.as_ref().is_none_or(|permits| permits())
+    }
+}
+
+impl std::fmt::Debug for Permit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Permit").field(&self.0.is_some()).finish()
+    }
+}
+
 /// The options of opening a database's storage. The first four are fixed when the database is made.
 #[derive(Clone, Debug)]
 pub struct StorageOptions {
@@ -71,6 +94,8 @@ pub struct StorageOptions {
     /// State that this process kept of a copy that it closed
     /// ([`Replica::close_keeping`](super::Replica::close_keeping)) and opens now: the lock, the pages, the log's end.
     pub kept: Option<Arc<KeptCopy>>,
+    /// A host that was stopped since its turn began does not take the log from the one that serves by then.
+    pub permit: Permit,
     /// The directories of the log and the backup, if not in the database's own one, or their new places after a move.
     pub directories: Directories,
 }
@@ -100,6 +125,7 @@ impl Default for StorageOptions {
             remote: None,
             wait_for_lock: Duration::ZERO,
             kept: None,
+            permit: Permit::default(),
             directories: Directories::default(),
         }
     }

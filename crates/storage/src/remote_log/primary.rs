@@ -18,6 +18,12 @@
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+mod turn;
+mod wish;
+
+pub use turn::{Act, Pace, Turn};
+pub use wish::{Wish, Wished};
+
 use super::RemoteLogError;
 use super::store::{RegisterVersion, StoredRegister};
 use crate::lines::{Lines, Misread, seal};
@@ -208,11 +214,17 @@ impl Candidate {
         let own = own.map(|found| found.process);
         let before = *self.before.get_or_insert(own);
         let Some(found) = found else {
-            return Ok(self.claim(stored, 0));
+            return Ok(self.claim(stored, 0, None));
         };
+        if own == Some(self.own.process) && !found.released {
+            // A claim of this process whose answer was lost, or that was called a conflict, since a wish was put on it
+            // at once. No host serves, and the others wait for this one's lease.
+            let wanted = found.wanted.filter(|wanted| *wanted != self.own.host);
+            return Ok(self.claim(stored, found.count, wanted));
+        }
         // Two hosts of one name would take over from each other in turn. Only the record that this one found when it
         // began is of its earlier process, which has ended.
-        let is_own = own.is_some() && (own == before || own == Some(self.own.process));
+        let is_own = own.is_some() && own == before;
         let is_wanted = match found.wanted.as_deref() {
             None => found.released || is_own,
             Some(ANY_OTHER) => found.released && found.host != self.own.host,
@@ -228,16 +240,17 @@ impl Candidate {
             false => found.sign(),
         };
         if is_wanted || !self.watch.is_there(key, sign, between) {
-            return Ok(self.claim(stored, found.count));
+            return Ok(self.claim(stored, found.count, None));
         }
         Ok(Look::Follow(found))
     }
 
-    fn claim(&self, stored: Option<&StoredRegister>, count: u64) -> Look {
+    fn claim(&self, stored: Option<&StoredRegister>, count: u64, wanted: Option<String>) -> Look {
         Look::Claim(Replacement {
             expected: stored.map(|stored| stored.version.clone()),
             record: Primary {
                 count: count.saturating_add(1),
+                wanted,
                 ..self.own.clone()
             },
         })
@@ -251,6 +264,8 @@ pub struct Term {
     lease: Lease,
     is_over: bool,
     wanted: Option<String>,
+    /// The last moment of a sign, of a host that closes the database.
+    signs_until: Option<Instant>,
 }
 
 /// The next act of a term.
@@ -273,13 +288,21 @@ impl Term {
             record,
             is_over: false,
             wanted: None,
+            signs_until: None,
         }
+    }
+
+    /// The host closes the database, and gives no sign after this moment. So a close that hangs does not keep the others
+    /// from serving: the lease runs out, and the log's fence refuses what comes later.
+    pub fn closes_until(&mut self, until: Instant) {
+        self.signs_until = Some(until);
     }
 
     /// The present act.
     pub fn duty(&self, now: Instant) -> Duty {
         match self.lease.renewal(now) {
             _ if self.is_over => Duty::Over,
+            _ if self.signs_until.is_some_and(|until| now >= until) => Duty::Nothing,
             Renewal::NotDue => Duty::Nothing,
             Renewal::Show(_) | Renewal::Lost => Duty::Renew,
         }

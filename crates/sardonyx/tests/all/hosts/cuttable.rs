@@ -5,9 +5,18 @@ use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects};
 use sardonyx_storage::remote_log::store::{
     Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
 };
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+/// A call with the text of each register that is about to be written.
+pub struct AtSwap(Box<dyn FnMut(&str) + Send>);
+
+impl std::fmt::Debug for AtSwap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AtSwap")
+    }
+}
 
 /// A store that a host does not always reach, or that answers reads alone.
 #[derive(Debug)]
@@ -17,6 +26,7 @@ pub struct Cuttable {
     pub only_reads: AtomicBool,
     pub is_register_damaged: AtomicBool,
     pub panics_at_register: AtomicBool,
+    at_swap: Mutex<Option<AtSwap>>,
 }
 
 impl Cuttable {
@@ -27,7 +37,13 @@ impl Cuttable {
             only_reads: AtomicBool::new(false),
             is_register_damaged: AtomicBool::new(false),
             panics_at_register: AtomicBool::new(false),
+            at_swap: Mutex::default(),
         })
+    }
+
+    /// Has this happen before each register is written.
+    pub fn at_swap(&self, act: impl FnMut(&str) + Send + 'static) {
+        *self.at_swap.lock().unwrap() = Some(AtSwap(Box::new(act)));
     }
 
     pub fn remote(self: &Arc<Cuttable>) -> RemoteLog {
@@ -95,6 +111,9 @@ impl RemoteStore for Cuttable {
         bytes: &[u8],
     ) -> Result<Swapped, StoreError> {
         self.ask(false, Ok(()))?;
+        if let Some(AtSwap(act)) = &mut *self.at_swap.lock().unwrap() {
+            act(std::str::from_utf8(bytes).unwrap());
+        }
         self.inner.swap_register(register, expected, bytes)
     }
 }

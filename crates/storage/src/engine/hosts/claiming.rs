@@ -72,6 +72,10 @@ pub(super) fn claim(
 ) -> Result<Claimed, OpenError> {
     let mut joining = Joining::begin(home, options, remote)?.taken_while(|_| true)?;
     joining.check_whole()?;
+    // As late as possible: from the fence on, the host that serves can append nothing more.
+    if !options.permit.is_given() {
+        return Err(OpenError::TurnOver);
+    }
     let mut late = Vec::new();
     let identity = joining.known.identity;
     let (store, at) = (remote.store.clone(), joining.known.entry);
@@ -215,7 +219,8 @@ impl<'a> Joining<'a> {
         remote: &'a RemoteLog,
     ) -> Result<Self, OpenError> {
         let [manifest, stored] = manifests_of(home, options, remote)?;
-        let known = match Known::read(&**home)? {
+        let kept = options.kept.as_ref().and_then(|kept| kept.take_known());
+        let known = match kept.map_or_else(|| Known::read(&**home), |known| Ok(Some(known)))? {
             None => Known::start(manifest.identity),
             Some(known) if known.identity == manifest.identity => known,
             Some(known) => {

@@ -177,7 +177,7 @@ impl World {
                 let look = candidate.look(found.as_ref(), [at, now]).unwrap();
                 let look = match (look, self.planted) {
                     (Look::Follow(_), Some(Planted::NotWaited)) => {
-                        candidate.claim(found.as_ref(), 1)
+                        candidate.claim(found.as_ref(), 1, None)
                     }
                     (look, _) => look,
                 };

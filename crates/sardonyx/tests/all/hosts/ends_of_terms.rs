@@ -1,0 +1,91 @@
+//! The ends of terms: the moment from which another host may serve, and a host that takes the log when its turn is over.
+
+use super::cuttable::Cuttable;
+use super::{Number, host_options, options};
+use sardonyx::hosts::{
+    DurableAt, Host, MemoryStore, RemoteLog, StopHost, TermState, primary, promote,
+};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+/// The manifest of a directory as it is when the term of its host is released, and at the end.
+fn manifests_of_a_close(durable_at: DurableAt) -> [String; 2] {
+    let machine = tempfile::tempdir().unwrap();
+    let store = Cuttable::of(&Arc::default());
+    let path = machine.path().join("bank.sdx");
+    let remote = RemoteLog {
+        durable_at,
+        ..store.remote()
+    };
+    let mut host = Host::new(&path, options(&remote), host_options("host")).unwrap();
+    let term = host.next_term(&StopHost::default()).unwrap().unwrap();
+    let bank = term.options().open_tables(&path).unwrap();
+    let numbers = bank.table::<Number>().unwrap();
+    let row = Number { number: 1, host: 0 };
+    bank.run(|tx| tx.insert(numbers, &row).map(drop)).unwrap();
+    let manifest = path.join("MANIFEST");
+    let (at_release, of_directory) = (Arc::<Mutex<Option<String>>>::default(), manifest.clone());
+    let seen = at_release.clone();
+    store.at_swap(move |record| {
+        if record.contains("released = true") {
+            let text = std::fs::read_to_string(&of_directory).unwrap();
+            seen.lock().unwrap().get_or_insert(text);
+        }
+    });
+    promote(&remote, "another").unwrap();
+    term.close(&bank).unwrap();
+    assert!(primary(&remote).unwrap().unwrap().released);
+    let at_release = at_release.lock().unwrap().take().unwrap();
+    [at_release, std::fs::read_to_string(manifest).unwrap()]
+}
+
+#[test]
+fn another_host_need_not_wait_for_the_end_of_a_close_that_it_does_not_need() {
+    // The store has each acknowledged transaction, so only records of this directory follow.
+    let [at_release, at_end] = manifests_of_a_close(DurableAt::Both);
+    assert_ne!(at_release, at_end);
+    // The store has the last transactions only at the end of the close.
+    let [at_release, at_end] = manifests_of_a_close(DurableAt::Local);
+    assert_eq!(at_release, at_end);
+}
+
+#[test]
+fn i12_a_host_that_was_stopped_before_it_opened_takes_the_log_from_no_other() {
+    let machine = tempfile::tempdir().unwrap();
+    let memory = Arc::new(MemoryStore::new());
+    let (remote, cut) = (RemoteLog::new(memory.clone()), Cuttable::of(&memory));
+    let path = |name: &str| machine.path().join(name);
+    let stop = StopHost::default();
+    let mut sleeper = Host::new(
+        path("sleeper"),
+        options(&cut.remote()),
+        host_options("sleeper"),
+    )
+    .unwrap();
+    let late = sleeper.next_term(&stop).unwrap().unwrap();
+    // As if it were stopped: it gives no sign.
+    cut.is_cut_off.store(true, Ordering::SeqCst);
+    let mut other = Host::new(path("other"), options(&remote), host_options("other")).unwrap();
+    let term = other.next_term(&stop).unwrap().unwrap();
+    let bank = term.options().open_tables(path("other")).unwrap();
+    let numbers = bank.table::<Number>().unwrap();
+    let insert = |number| {
+        let row = Number { number, host: 0 };
+        bank.run(|tx| tx.insert(numbers, &row).map(drop))
+    };
+    insert(1).unwrap();
+    // It wakes up, and continues where it was.
+    cut.is_cut_off.store(false, Ordering::SeqCst);
+    while late.state() != TermState::Over {
+        std::thread::yield_now();
+    }
+    let error = late
+        .options()
+        .open_tables(path("sleeper"))
+        .map(drop)
+        .unwrap_err();
+    assert!(error.to_string().contains("turn ended"), "{error}");
+    // The other one's log is its own as before.
+    insert(2).unwrap();
+    bank.close().unwrap();
+}
