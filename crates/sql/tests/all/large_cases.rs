@@ -5,6 +5,7 @@ use crate::common::{Fresh, run, session};
 use crate::large::{Told, aside, content, plain, told, with_limits};
 use crate::large_creating::reads_at_its_beginning;
 use sardonyx_base::random::stride;
+use std::cell::OnceCell;
 use std::sync::{Arc, Mutex};
 
 /// A statement, one of another transaction between two of its calls, and one that tries the new index or constraint.
@@ -255,34 +256,35 @@ struct Case {
     texts: [&'static str; 3],
     /// The statement is run alone behind the other transaction.
     behind: Outcome,
-    /// The same before it, for a statement that counts as run at its snapshot.
-    before: Option<Outcome>,
+    /// The same before it, if a statement that counts as run at its snapshot needs it.
+    before: OnceCell<Outcome>,
+}
+
+/// Runs a case in the stage, the statement behind the other transaction or before it.
+fn alone([large, meanwhile, after]: [&'static str; 3], is_behind: bool) -> Outcome {
+    let fresh = with_tables_of_cases(plain());
+    let commit = || drop(run(&mut fresh.session(), meanwhile).expect(meanwhile));
+    if is_behind {
+        commit();
+    }
+    let large = told(&mut fresh.session(), large);
+    if !is_behind {
+        commit();
+    }
+    Outcome {
+        large,
+        content: content(&fresh.database),
+        after: told(&mut fresh.session(), after),
+        content_after: content(&fresh.database),
+    }
 }
 
 impl Case {
     fn new(texts: [&'static str; 3]) -> Case {
-        let [large, meanwhile, after] = texts;
-        let alone = |is_behind: bool| {
-            let fresh = with_tables_of_cases(plain());
-            let commit = || drop(run(&mut fresh.session(), meanwhile).expect(meanwhile));
-            if is_behind {
-                commit();
-            }
-            let large = told(&mut fresh.session(), large);
-            if !is_behind {
-                commit();
-            }
-            Outcome {
-                large,
-                content: content(&fresh.database),
-                after: told(&mut fresh.session(), after),
-                content_after: content(&fresh.database),
-            }
-        };
         Case {
             texts,
-            behind: alone(true),
-            before: reads_at_its_beginning(large).then(|| alone(false)),
+            behind: alone(texts, true),
+            before: OnceCell::new(),
         }
     }
 
@@ -317,10 +319,13 @@ impl Case {
             after: told(&mut fresh.session(), after),
             content_after: content(&fresh.database),
         };
-        let is_at_its_beginning = outcome.content != self.behind.content;
-        let before = self.before.as_ref().filter(|_| is_at_its_beginning);
+        let is_before = reads_at_its_beginning(large) && outcome.content != self.behind.content;
+        let expected = match is_before {
+            true => self.before.get_or_init(|| alone(self.texts, false)),
+            false => &self.behind,
+        };
         let case = format!("{large}; {meanwhile}, before call {phase}");
-        assert_eq!(outcome, *before.unwrap_or(&self.behind), "{case}");
+        assert_eq!(outcome, *expected, "{case}");
         true
     }
 }
