@@ -246,6 +246,6 @@ fn states_are_compared_by_what_counts() {
     assert_eq!(by_bytes.check, Check::Order, "{by_bytes}");
     assert!(by_bytes.what.contains("leave another state"), "{by_bytes}");
     let harness = Harness::new(build, puts()).register::<Take>();
-    let coverage = harness.comparing(numbers).assert();
+    let coverage = harness.comparing(numbers).cases(96).assert();
     assert!(coverage.admitted > 100 && coverage.aborted > 10);
 }

@@ -91,7 +91,7 @@ fn entries(pages: &mut PlainPages) -> Vec<Entry> {
 #[test]
 fn the_index_keeps_what_its_locks_promise() {
     let harness = Harness::new(index, on_index());
-    let coverage = harness.comparing(entries).cases(200).assert();
+    let coverage = harness.comparing(entries).cases(120).assert();
     assert!(
         coverage.admitted > 500 && coverage.admitted < coverage.pairs,
         "{coverage:?}"

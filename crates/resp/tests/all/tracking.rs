@@ -430,6 +430,7 @@ fn no_cached_value_is_older_than_the_messages() {
         };
         let mut cached = BTreeMap::new();
         let mut first = 0;
+        let mut before: Vec<_> = KEYS.iter().map(|key| state(&mut look, key)).collect();
         for step in 0..4000 {
             // For a while they are of a few neighbours, which change values of one kind.
             if step % 60 == 0 {
@@ -442,7 +443,6 @@ fn no_cached_value_is_older_than_the_messages() {
                     *word = KEYS[below(KEYS.len())];
                 }
             }
-            let before: Vec<_> = KEYS.iter().map(|key| state(&mut look, key)).collect();
             ask(&mut other, &words.join(" "));
             let messages = told(&mut one);
             let after: Vec<_> = KEYS.iter().map(|key| state(&mut look, key)).collect();
@@ -465,6 +465,7 @@ fn no_cached_value_is_older_than_the_messages() {
             }
             let key = KEYS[below(KEYS.len())];
             cached.insert(key, state(&mut one, key));
+            before = after;
         }
     }
     assert!(hits > 5000, "{hits}");

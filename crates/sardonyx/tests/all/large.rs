@@ -4,6 +4,7 @@
 
 use crate::common;
 use crate::common::{Item, Model, Note, Opened, SEGMENT_BYTES, in_every_shape, options};
+use sardonyx::disk::GroupLimits;
 use sardonyx::schema::{Schema, Type, Value};
 use sardonyx::{Checkpoints, Durability, Error, Options, Shape, Tables};
 use sardonyx_base::random::stride;
@@ -218,13 +219,22 @@ fn i4_a_crash_a_kill_or_a_failed_sync_at_any_step_leaves_a_large_transaction_who
     }
 }
 
-/// Widening rewrites every row in one transaction, here of more redo than shares a group by default (17 MiB).
+/// Widening rewrites every row in one transaction, here of more redo than shares a group.
 #[test]
 fn i4_a_column_of_many_rows_is_widened_whole() {
-    const ROWS: u64 = 300_000;
+    const ROWS: u64 = 24_000;
+    // By default, transactions of 17 MiB share one.
+    let limits = GroupLimits {
+        group_bytes: 512 << 10,
+        transaction_bytes: 1 << 20,
+        ..GroupLimits::default()
+    };
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("wide.sdx");
-    let open = || Options::new().open_tables(&path).expect("opens");
+    let open = || {
+        let options = Options::new().group_limits(limits);
+        options.open_tables(&path).expect("opens")
+    };
     let sum = |database: &Tables| {
         let read = database.read(|view| {
             let rows = view.rows("things")?;
@@ -263,7 +273,7 @@ fn i4_a_column_of_many_rows_is_widened_whole() {
     });
     assert!(widened.expect("widened"));
     let logged = database.statistics().log.payload_bytes - before;
-    assert!(logged > 17 << 20, "{logged}");
+    assert!(logged > limits.transaction_bytes as u64, "{logged}");
     let after = (Type::I64, expected - 8);
     assert_eq!(sum(&database), after);
     // Undone, it has done nothing, however large.

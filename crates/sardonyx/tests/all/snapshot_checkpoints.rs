@@ -184,14 +184,17 @@ type EndAt = fn(u64) -> End;
 
 fn walk_all_ends(seed: u64) {
     let ends: [(&str, EndAt, usize); 5] = [
-        ("crash", End::Crash, 17),
-        ("kill", End::Kill, 23),
-        ("failed sync", End::FailedSync, 11),
-        ("failed sync, then cut", End::FailedSyncThenCut, 11),
-        ("failed write", End::FailedWrite, 13),
+        ("crash", End::Crash, 29),
+        ("kill", End::Kill, 37),
+        ("failed sync", End::FailedSync, 19),
+        ("failed sync, then cut", End::FailedSyncThenCut, 17),
+        ("failed write", End::FailedWrite, 23),
     ];
     for (what, end, stride) in ends {
-        let walk = Walk::each(stride).beginning(seed).at_least(5);
+        // Two seeds take steps that lie half a stride apart.
+        let walk = Walk::each(stride)
+            .beginning(seed * stride as u64 / 2)
+            .at_least(5);
         walk.explore(what, |step| {
             end_at(what, Shape::Threadless, seed, end(step))
         });

@@ -2,7 +2,7 @@
 //! statement ran.
 
 use crate::common::{Fresh, copy_in, run, session};
-use crate::large::{Both, content, told, with_limits};
+use crate::large::{aside, content, plain, told, with_limits};
 use sardonyx::changes::{Change, ChangeKind};
 use sardonyx_rows::ReadRow;
 use sardonyx_sql::Database;
@@ -124,13 +124,18 @@ const STATEMENTS: [&str; 14] = [
 #[test]
 fn changes_of_statements_in_the_stage_and_aside_are_the_tables() {
     let mut in_stage = Vec::new();
+    let small = "insert into s values (500, 1); update s set v = v + 1 where id = 500";
     for text in STATEMENTS {
+        let alone = plain();
+        told(&mut alone.session(), text).expect(text);
+        run(&mut alone.session(), small).expect("it runs");
+        let alone = content(&alone.database);
         for few in [None, Some(0), Some(1000)] {
-            let fresh = Both::new();
-            let database = &fresh.aside.database;
+            let fresh = aside();
+            let database = &fresh.database;
             let before = keep(database, &TABLES);
-            let pauses = aside_with(&fresh.aside, few);
-            told(&mut fresh.aside.session(), text).expect(text);
+            let pauses = aside_with(&fresh, few);
+            told(&mut fresh.session(), text).expect(text);
             if few.is_some() && *pauses.lock().expect("no panic") == 0 {
                 in_stage.push((text, few));
             }
@@ -139,13 +144,10 @@ fn changes_of_statements_in_the_stage_and_aside_are_the_tables() {
             assert!(transactions(&after) <= 1, "{text}");
             assert_eq!(after.is_empty(), text.starts_with("create"), "{text}");
             // The table is one whose changes are kept as before.
-            let small = "insert into s values (500, 1); update s set v = v + 1 where id = 500";
-            run(&mut fresh.aside.session(), small).expect("it runs");
+            run(&mut fresh.session(), small).expect("it runs");
             let more = judge(database, before, &TABLES, text);
             assert_eq!(more.len(), after.len() + 2, "{text}");
-            told(&mut fresh.plain.session(), text).expect(text);
-            run(&mut fresh.plain.session(), small).expect("it runs");
-            assert_eq!(content(database), content(&fresh.plain.database), "{text}");
+            assert_eq!(content(database), alone, "{text}");
         }
     }
     // A definition runs there. A table whose changes are kept has no next content, which this INSERT would begin at
@@ -199,8 +201,8 @@ fn references_that_set_null_or_cascade_change_rows_of_their_tables() {
 
 #[test]
 fn changes_of_a_copy_and_of_an_open_transaction_are_those_that_committed() {
-    let both = Both::new();
-    let database = &both.aside.database;
+    let fresh = aside();
+    let database = &fresh.database;
     let before = keep(database, &TABLES);
     let mut session = session(database);
     let line = |id: i64| format!("{id}\t{id}\n");
@@ -253,23 +255,25 @@ fn changes_that_are_kept_from_the_midst_of_a_large_statement_on_are_complete() {
         "insert into t select id + 2000, v, 'new', null from s",
         "delete from p where id % 2 = 0",
     ] {
+        let alone = plain();
+        told(&mut alone.session(), large).expect(large);
+        let alone = content(&alone.database);
         for few in [0, 1000] {
-            let both = Both::new();
-            let database = both.aside.database.clone();
+            let fresh = aside();
+            let database = fresh.database.clone();
             let kept = Arc::new(Mutex::new(None));
             let keeping = kept.clone();
-            with_limits(&both.aside, few, move || {
+            with_limits(&fresh, few, move || {
                 let mut kept = keeping.lock().expect("no panic");
                 kept.get_or_insert_with(|| keep(&database, &TABLES));
             });
-            told(&mut both.aside.session(), large).expect(large);
-            let database = &both.aside.database;
+            told(&mut fresh.session(), large).expect(large);
+            let database = &fresh.database;
             database.set_beside(crate::large::unlimited());
             let before = kept.lock().expect("no panic").take();
             let changes = judge(database, before.expect("a pause"), &TABLES, large);
             assert_eq!(transactions(&changes), 1, "{large}");
-            told(&mut both.plain.session(), large).expect(large);
-            assert_eq!(content(database), content(&both.plain.database), "{large}");
+            assert_eq!(content(database), alone, "{large}");
         }
     }
 }

@@ -118,24 +118,26 @@ pub fn unlimited() -> BesideLimits {
     }
 }
 
-impl Both {
-    pub fn new() -> Both {
-        let both = Both {
-            aside: Fresh::new(),
-            plain: Fresh::new(),
-        };
-        both.plain.database.set_beside(unlimited());
-        for fresh in [&both.aside, &both.plain] {
-            run(&mut fresh.session(), TABLE).expect("they are there");
-        }
-        both
-    }
+/// A database with the tables, in which large statements run aside.
+pub fn aside() -> Fresh {
+    let fresh = Fresh::new();
+    run(&mut fresh.session(), TABLE).expect("they are there");
+    fresh
 }
 
-impl Drop for Both {
-    /// Drops the callback between two calls: it has the database, and would keep it alive.
-    fn drop(&mut self) {
-        self.aside.database.set_beside(unlimited());
+/// The same, in which each statement runs in the stage.
+pub fn plain() -> Fresh {
+    let fresh = aside();
+    fresh.database.set_beside(unlimited());
+    fresh
+}
+
+impl Both {
+    pub fn new() -> Both {
+        Both {
+            aside: aside(),
+            plain: plain(),
+        }
     }
 }
 
@@ -346,17 +348,17 @@ fn others_neither_see_the_half_of_it_nor_wait_for_its_end() {
         ("delete from p where id > 3", 0),
         ("delete from p where id > 3", 1000),
     ] {
-        let both = Both::new();
-        let database = both.aside.database.clone();
+        let fresh = aside();
+        let database = fresh.database.clone();
         let seen = Arc::new(Mutex::new(0));
         let count = seen.clone();
-        with_limits(&both.aside, few, move || {
+        with_limits(&fresh, few, move || {
             let mut session = crate::common::session(&database);
             let there = query(&mut session, "select count(*), sum(a) from t").expect("it reads");
             assert_eq!(there, ["60|270"], "{large}");
             *count.lock().expect("no panic") += 1;
         });
-        run(&mut both.aside.session(), large).expect(large);
+        run(&mut fresh.session(), large).expect(large);
         assert!(
             *seen.lock().expect("no panic") > 0,
             "{large} did not run aside"
@@ -415,6 +417,7 @@ fn a_table_that_is_emptied_or_dropped_meanwhile_is_no_longer_changed() {
 
 #[test]
 fn a_request_and_a_time_limit_end_it_in_every_phase_and_nothing_is_left() {
+    let before = content(&aside().database);
     for (large, few) in [
         ("update t set a = a + 1", 0),
         ("update t set a = a + 1 where a = 4", 100),
@@ -436,14 +439,13 @@ fn a_request_and_a_time_limit_end_it_in_every_phase_and_nothing_is_left() {
         ),
     ] {
         for phase in 1..40 {
-            let both = Both::new();
-            let before = content(&both.aside.database);
+            let fresh = aside();
             let interrupt = Arc::new(Interrupt::default());
-            let mut session = both.aside.session();
+            let mut session = fresh.session();
             session.set_interrupt(interrupt.clone());
             let times = Arc::new(Mutex::new(0));
             let counted = times.clone();
-            with_limits(&both.aside, few, move || {
+            with_limits(&fresh, few, move || {
                 let mut times = counted.lock().expect("no panic");
                 *times += 1;
                 if *times == phase {
@@ -458,13 +460,8 @@ fn a_request_and_a_time_limit_end_it_in_every_phase_and_nothing_is_left() {
             }
             let error: SqlError = ended.expect_err("it was ended");
             assert_eq!(error.code, code::QUERY_CANCELED, "{large}, phase {phase}");
-            assert_eq!(
-                content(&both.aside.database),
-                before,
-                "{large}, phase {phase}"
-            );
-            let definitions = both
-                .aside
+            assert_eq!(content(&fresh.database), before, "{large}, phase {phase}");
+            let definitions = fresh
                 .database
                 .tables()
                 .expect("tables in main memory")
@@ -473,7 +470,7 @@ fn a_request_and_a_time_limit_end_it_in_every_phase_and_nothing_is_left() {
             let mut definitions = definitions.iter();
             assert!(!definitions.any(|one| one.name.starts_with("sardonyx.next")));
             // The next one is not in the way of anything.
-            both.aside.database.set_beside(BesideLimits::default());
+            fresh.database.set_beside(BesideLimits::default());
             run(&mut session, large).expect("it runs");
         }
     }
@@ -481,10 +478,10 @@ fn a_request_and_a_time_limit_end_it_in_every_phase_and_nothing_is_left() {
 
 #[test]
 fn several_large_statements_of_one_table_come_one_after_another() {
-    let both = Both::new();
-    let database = both.aside.database.clone();
+    let fresh = aside();
+    let database = fresh.database.clone();
     let first = Mutex::new(4);
-    with_limits(&both.aside, 0, move || {
+    with_limits(&fresh, 0, move || {
         let left = {
             let mut left = first.lock().expect("no panic");
             *left -= 1;
@@ -498,8 +495,8 @@ fn several_large_statements_of_one_table_come_one_after_another() {
             .expect("it runs");
         }
     });
-    run(&mut both.aside.session(), "update t set a = a + 1").expect("it runs");
-    let sum = query(&mut both.aside.session(), "select sum(a) from t").expect("it reads");
+    run(&mut fresh.session(), "update t set a = a + 1").expect("it runs");
+    let sum = query(&mut fresh.session(), "select sum(a) from t").expect("it reads");
     assert_eq!(sum, ["600"]);
 }
 

@@ -28,7 +28,7 @@ fn a_table_made_of_rows_that_change_has_those_of_one_state() {
         assert!(alone > 3, "{large} did not run aside");
         let both = Both::new();
         let before = query(&mut both.plain.session(), "select id, a from t order by id");
-        let changing = calls_in(&both, (large, 1), 1000, |_, database| {
+        let changing = calls_in(&both.aside, (large, 1), 1000, |_, database| {
             let change = "update t set a = a + 1; delete from t where id = 5";
             run(&mut session(database), change).expect("changed");
         });
@@ -64,7 +64,7 @@ fn a_product_of_small_tables_is_large() {
         ),
     ] {
         let both = Both::new();
-        let calls = calls_in(&both, (large, 1000), 1000, |_, _| {});
+        let calls = calls_in(&both.aside, (large, 1000), 1000, |_, _| {});
         assert_eq!(calls > 0, aside, "{large}: {calls} calls");
     }
 }

@@ -13,6 +13,7 @@ mod functions;
 mod generated;
 mod implicit;
 mod large;
+mod large_cases;
 mod large_crashes;
 mod large_creating;
 mod large_defining;

@@ -213,18 +213,20 @@ fn compare(seed: u64, with_others: bool) -> String {
 
 #[test]
 fn definitions_and_rows_are_those_of_the_stage() {
-    let ended: Vec<String> = (0..60).map(|seed| compare(seed, false)).collect();
+    let seeds = 0..sardonyx_base::random::seeds(30);
+    let ended: Vec<String> = seeds.map(|seed| compare(seed, false)).collect();
     assert!(
-        ended.iter().filter(|end| *end == "COMMIT").count() > 20,
+        ended.iter().filter(|end| *end == "COMMIT").count() > ended.len() / 3,
         "{ended:?}"
     );
 }
 
 #[test]
 fn definitions_among_others_changes_are_those_of_a_run_behind_them() {
-    let ended: Vec<String> = (100..160).map(|seed| compare(seed, true)).collect();
+    let seeds = 100..100 + sardonyx_base::random::seeds(30);
+    let ended: Vec<String> = seeds.map(|seed| compare(seed, true)).collect();
     assert!(
-        ended.iter().filter(|end| *end == "COMMIT").count() > 10,
+        ended.iter().filter(|end| *end == "COMMIT").count() > ended.len() / 6,
         "{ended:?}"
     );
 }

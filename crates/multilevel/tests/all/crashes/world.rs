@@ -2,7 +2,7 @@
 //!
 //! [`explore`] crashes the machine at every step of its disk, one after the other, and then again at every step of
 //! each recovery. It compares the last content with the model. Unless the environment has `SARDONYX_SEEDS`, it takes
-//! every fifth step, other ones under each strategy. At every fourth of them, another one under each strategy, it also
+//! every seventh step, other ones under each setup, of which there are nine. At every fourth of them, another one under each strategy, it also
 //! kills the process alone. The next process goes on on the same machine, and only then the machine crashes.
 
 use super::model::{Model, Number};
@@ -236,7 +236,7 @@ fn chosen(number: u64) -> Walk {
 }
 
 /// Each so many-th step of a disk is tried, unless more are asked for.
-pub const EACH: usize = 5;
+pub const EACH: usize = 7;
 
 /// Runs a schedule on a world with a crash at every step of the disk, one after the other. In each case (or each so
 /// many-th of them) it crashes at every step of the recovery. Last it runs without a crash until its end.

@@ -26,7 +26,7 @@ use world::World;
 
 #[test]
 fn i12_hundreds_of_seeds() {
-    let seeds = Seeds::new(0, 64);
+    let seeds = Seeds::new(0, 48);
     let mut all = Seen::default();
     let explore = |seed| {
         let seen = World::run(seed, None);

@@ -487,7 +487,7 @@ fn run(seed: u64) -> Counts {
 
 #[test]
 fn i1_no_order_of_starting_loses_what_was_acknowledged_before_the_keeper_was_restored() {
-    let seeds = Seeds::new(0, 200);
+    let seeds = Seeds::new(0, 120);
     let mut all = Counts::default();
     seeds.explore(|seed| {
         let counts = run(seed);

@@ -2,7 +2,8 @@
 
 use sardonyx::Tables;
 use sardonyx_sql::{
-    Complete, CopyData, Database, Outcome, Session, SessionOptions, SqlError, SqlType, Step, Value,
+    BesideLimits, Complete, CopyData, Database, Outcome, Session, SessionOptions, SqlError,
+    SqlType, Step, Value,
 };
 use std::future::Future;
 use std::sync::Arc;
@@ -62,6 +63,13 @@ impl Fresh {
         }
         self.close();
         self.database = open(self.directory.path());
+    }
+}
+
+impl Drop for Fresh {
+    /// Drops the callback between two calls of a large statement: it has the database, and would keep it alive.
+    fn drop(&mut self) {
+        self.database.set_beside(BesideLimits::default());
     }
 }
 

@@ -131,7 +131,23 @@ impl Window {
 
     /// Its value for each row, of which the operands are given.
     pub fn values(&self, rows: &[Row]) -> Vec<Cell> {
-        (0..rows.len()).map(|at| self.value(rows, at)).collect()
+        let mut values = vec![None; rows.len()];
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        for (at, row) in rows.iter().enumerate() {
+            let of = 1..1 + self.partition;
+            let is_of = |part: &&mut Vec<usize>| rows[part[0]][of.clone()] == row[of.clone()];
+            match parts.iter_mut().find(is_of) {
+                Some(part) => part.push(at),
+                None => parts.push(vec![at]),
+            }
+        }
+        for part in &mut parts {
+            part.sort_by(|a, b| self.compared(&rows[*a], &rows[*b]));
+            for (place, at) in part.iter().enumerate() {
+                values[*at] = self.value(rows, part, place);
+            }
+        }
+        values
     }
 
     fn compared(&self, a: &Row, b: &Row) -> Ordering {
@@ -149,16 +165,13 @@ impl Window {
         orders.fold(Ordering::Equal, Ordering::then)
     }
 
-    fn value(&self, rows: &[Row], at: usize) -> Cell {
-        let own = &rows[at];
+    /// Its value for the row at a place of its sorted part.
+    fn value(&self, rows: &[Row], part: &[usize], place: usize) -> Cell {
+        let own = &rows[part[place]];
         let of = 1..1 + self.partition;
-        let same = |row: &Row| row[of.clone()] == own[of.clone()];
-        let mut part: Vec<usize> = (0..rows.len()).filter(|row| same(&rows[*row])).collect();
-        part.sort_by(|a, b| self.compared(&rows[*a], &rows[*b]));
         let before = |row: &&usize| self.compared(&rows[**row], own).is_lt();
-        let place = part.iter().position(|row| *row == at).unwrap_or(0);
         let argument = |place: usize| part.get(place).and_then(|row| rows[*row][0]);
-        let frame = self.frame_of(rows, &part, at, place);
+        let frame = || self.frame_of(rows, part, place);
         match self.function {
             Function::RowNumber => Some(place as i64 + 1),
             Function::Rank => Some(part.iter().filter(before).count() as i64 + 1),
@@ -186,16 +199,16 @@ impl Window {
             Function::Lag(offset) => argument(place.checked_sub(offset)?),
             Function::Lead(offset) if place + offset >= part.len() => Some(7),
             Function::Lead(offset) => argument(place + offset),
-            Function::First => argument(*frame.first()?),
-            Function::Last => argument(*frame.last()?),
-            Function::Nth(nth) => argument(*frame.get(nth - 1)?),
+            Function::First => argument(*frame().first()?),
+            Function::Last => argument(*frame().last()?),
+            Function::Nth(nth) => argument(*frame().get(nth - 1)?),
             Function::Aggregate(aggregate) => {
-                aggregated(aggregate, frame.into_iter().map(argument))
+                aggregated(aggregate, frame().into_iter().map(argument))
             }
         }
     }
 
-    fn frame_of(&self, rows: &[Row], part: &[usize], at: usize, place: usize) -> Vec<usize> {
+    fn frame_of(&self, rows: &[Row], part: &[usize], place: usize) -> Vec<usize> {
         let frame = self.frame.unwrap_or(Frame {
             is_rows: false,
             start: Bound::Preceding(None),
@@ -205,7 +218,7 @@ impl Window {
             // The distance behind the row: for ranges, only its sign.
             let distance = match frame.is_rows {
                 true => *other as i64 - place as i64,
-                false => self.compared(&rows[part[*other]], &rows[at]) as i64,
+                false => self.compared(&rows[part[*other]], &rows[part[place]]) as i64,
             };
             let starts = match frame.start {
                 Bound::Preceding(None) => true,
