@@ -69,7 +69,9 @@ pub struct User {
 impl Options {
     /// The users, with their rights on tables.
     pub(crate) fn rights(&self) -> impl Iterator<Item = (String, Rights)> {
-        self.users.iter().map(|(name, user)| (name.clone(), user.rights()))
+        self.users
+            .iter()
+            .map(|(name, user)| (name.clone(), user.rights()))
     }
 }
 
@@ -460,7 +462,10 @@ mod tests {
         let older = user(Right::Own, Right::Own, &[("kv", Right::None)]);
         assert_eq!(older.on(kv), Access::Nothing);
         let older = user(Right::Own, Right::None, &[("kv", Right::Own)]);
-        assert_eq!((older.on(kv), older.on("kv")), (Access::Nothing, Access::Define));
+        assert_eq!(
+            (older.on(kv), older.on("kv")),
+            (Access::Nothing, Access::Define)
+        );
     }
 
     #[test]

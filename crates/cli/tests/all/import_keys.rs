@@ -45,11 +45,17 @@ fn the_keys_of_a_file_are_imported_once() {
     assert!(told.contains("keys and"), "{told}");
     assert_ne!(keys, "0");
     assert_eq!(
-        query(at, "select value from pg_redis.kv where key = '\\x74657874'"),
+        query(
+            at,
+            "select value from pg_redis.kv where key = '\\x74657874'"
+        ),
         "\\x68656c6c6f"
     );
     assert_eq!(
-        query(at, "select value from pg_redis.kv_db5 where key = '\\x74657874'"),
+        query(
+            at,
+            "select value from pg_redis.kv_db5 where key = '\\x74657874'"
+        ),
         "\\x66697665"
     );
     // A second time every key and, with Lua, the library before them is there.

@@ -36,7 +36,11 @@ pub fn differences(stored: &Schema, said: &Schema, table: impl Fn(u16) -> String
             (false, false) => "",
         };
         let key = shown_key(schema, &index.key);
-        let nulls = if index.nulls_equal { ", nulls equal" } else { "" };
+        let nulls = if index.nulls_equal {
+            ", nulls equal"
+        } else {
+            ""
+        };
         (
             index.name.clone(),
             format!("{unique}{key}{}{nulls}", shown_kind(index)),

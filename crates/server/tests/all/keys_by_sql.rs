@@ -59,7 +59,10 @@ fn sql_reads_keys_and_changes_none() {
     client
         .batch_execute("CREATE TABLE own (key bytea PRIMARY KEY)")
         .unwrap();
-    let dropped = ["DROP TABLE pg_redis.kv", "DROP TABLE own, pg_redis.kv_hash CASCADE"];
+    let dropped = [
+        "DROP TABLE pg_redis.kv",
+        "DROP TABLE own, pg_redis.kv_hash CASCADE",
+    ];
     for text in REFUSED.iter().chain(&dropped) {
         let error = client.batch_execute(text).expect_err(text);
         let error = error
@@ -118,7 +121,9 @@ fn names_of_an_older_version_are_found_by_queries_and_free_for_tables() {
     client
         .batch_execute("DROP TABLE IF EXISTS kv, kv_set; CREATE VIEW keys AS SELECT h.field FROM kv k JOIN kv_hash h ON h.id = k.id; SELECT * FROM keys")
         .unwrap();
-    client.batch_execute("CREATE TABLE kv_hash (x int)").unwrap();
+    client
+        .batch_execute("CREATE TABLE kv_hash (x int)")
+        .unwrap();
     client
         .batch_execute("SELECT x FROM kv_hash; SELECT * FROM keys")
         .unwrap();
@@ -128,8 +133,9 @@ fn names_of_an_older_version_are_found_by_queries_and_free_for_tables() {
 fn without_redis_what_was_added_is_dropped_and_the_rest_stays() {
     let mut running = Running::start(both());
     running.server.take().unwrap().stop();
-    let add =
-        |tx: &mut Transaction<'_>| tx.add_column("pg_redis.kv_set", "note", Type::Text, true, Value::Null);
+    let add = |tx: &mut Transaction<'_>| {
+        tx.add_column("pg_redis.kv_set", "note", Type::Text, true, Value::Null)
+    };
     running.tables.run(add).unwrap();
     // As SQL did it before it was refused.
     let index = IndexDefinition {

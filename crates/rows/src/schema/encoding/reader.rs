@@ -7,8 +7,8 @@ use super::super::{
     OnDelete, SchemaError, Type, Value, ValueRef,
 };
 use super::{
-    COLUMN_DROPPED, COLUMN_NULLABLE, DECLARED_NOT_NULL, INDEX_DEFERRABLE, INDEX_NULLS_EQUAL, INDEX_ORDERED,
-    INDEX_UNIQUE,
+    COLUMN_DROPPED, COLUMN_NULLABLE, DECLARED_NOT_NULL, INDEX_DEFERRABLE, INDEX_NULLS_EQUAL,
+    INDEX_ORDERED, INDEX_UNIQUE,
 };
 
 /// Reads arbitrary bytes.
@@ -184,9 +184,8 @@ impl<'a> Reader<'a> {
 
     pub fn index(&mut self) -> Result<IndexDefinition, SchemaError> {
         let name = self.text()?;
-        let flags = self.flags(
-            INDEX_ORDERED | INDEX_UNIQUE | INDEX_DEFERRABLE | INDEX_NULLS_EQUAL,
-        )?;
+        let flags =
+            self.flags(INDEX_ORDERED | INDEX_UNIQUE | INDEX_DEFERRABLE | INDEX_NULLS_EQUAL)?;
         let key = self.list(3, |from| {
             Ok(KeyPart {
                 column: from.u16()?,

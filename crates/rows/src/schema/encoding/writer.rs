@@ -5,8 +5,8 @@ use super::super::{
     Type, Value,
 };
 use super::{
-    COLUMN_DROPPED, COLUMN_NULLABLE, DECLARED_NOT_NULL, INDEX_DEFERRABLE, INDEX_NULLS_EQUAL, INDEX_ORDERED,
-    INDEX_UNIQUE,
+    COLUMN_DROPPED, COLUMN_NULLABLE, DECLARED_NOT_NULL, INDEX_DEFERRABLE, INDEX_NULLS_EQUAL,
+    INDEX_ORDERED, INDEX_UNIQUE,
 };
 
 /// Appends to bytes. Counts and lengths are within their types: `check` bounds them.
