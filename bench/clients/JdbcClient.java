@@ -117,7 +117,7 @@ class JdbcClient {
         same(rows(of.getVersionColumns(null, "public", "jdbc_members"), "COLUMN_NAME"), "ctid");
         rows(of.getTablePrivileges(null, "public", "jdbc_members"), "PRIVILEGE");
         rows(of.getColumnPrivileges(null, "public", "jdbc_members", "%"), "PRIVILEGE");
-        same(rows(of.getUDTs(null, "public", "%", null), "TYPE_NAME"));
+        same(rows(of.getUDTs(null, "public", "jdbc%", null), "TYPE_NAME"), "jdbc", "jdbc_members", "jdbc_scores", "jdbc_teams");
         check(of.getSQLKeywords().contains("returning"), "words");
         check(of.getMaxColumnNameLength() == 63, "the length of names");
     }
