@@ -108,7 +108,7 @@ class JdbcClient {
             check(types.contains(type), type + " is none of " + types);
         }
         same(rows(of.getSchemas(), "TABLE_SCHEM"), "information_schema", "pg_catalog", "public");
-        check(rows(of.getCatalogs(), "TABLE_CAT").size() == 1, "catalogs");
+        check(rows(of.getCatalogs(), "TABLE_CAT").contains(of.getConnection().getCatalog()), "catalogs");
         check(rows(of.getTableTypes(), "TABLE_TYPE").contains("TABLE"), "kinds of tables");
         same(rows(of.getProcedures(null, "public", "%"), "PROCEDURE_NAME"));
         same(rows(of.getProcedureColumns(null, "public", "%", "%"), "COLUMN_NAME"));
@@ -117,7 +117,7 @@ class JdbcClient {
         same(rows(of.getVersionColumns(null, "public", "jdbc_members"), "COLUMN_NAME"), "ctid");
         rows(of.getTablePrivileges(null, "public", "jdbc_members"), "PRIVILEGE");
         rows(of.getColumnPrivileges(null, "public", "jdbc_members", "%"), "PRIVILEGE");
-        same(rows(of.getUDTs(null, "public", "%", null), "TYPE_NAME"));
+        same(rows(of.getUDTs(null, "public", "jdbc%", null), "TYPE_NAME"), "jdbc", "jdbc_members", "jdbc_scores", "jdbc_teams");
         check(of.getSQLKeywords().contains("returning"), "words");
         check(of.getMaxColumnNameLength() == 63, "the length of names");
     }

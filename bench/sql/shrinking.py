@@ -6,7 +6,7 @@ group's content, or a plain value, in its place. A step is kept if the smaller s
 
 import re
 
-TOKEN = re.compile(r"'(?:[^']|'')*'|[A-Za-z_][\w.]*|\d+(?:\.\d+)?|::|->>|->|#>>|#>|<=|>=|<>|[<>=!~@#&|?*/^%+-]+|\S")
+TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|[A-Za-z_][\w.]*|\d+(?:\.\d+)?|::|->>|->|#>>|#>|<=|>=|<>|[<>=!~@#&|?*/^%+-]+|\S")
 PLAIN = [["null"], ["1"], ["true"], ["'a'"]]
 
 

@@ -43,18 +43,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     let wrong = || invalid(kind, text);
     match kind {
         SqlType::Bool => decode_bool(trimmed).map(Value::Bool).ok_or_else(wrong),
-        kind if kind.is_integer() => {
-            let unsigned = trimmed.strip_prefix('+');
-            let unsigned = unsigned.filter(|digits| !digits.starts_with(['+', '-']));
-            let digits = unsigned.unwrap_or(trimmed);
-            let value: i128 = digits.parse().map_err(|_| wrong())?;
-            match kind.integer_range() {
-                Some((low, high)) if !(low..=high).contains(&value) => {
-                    Err(out_of_range(kind, text))
-                }
-                _ => Ok(Value::Int(value)),
-            }
-        }
+        kind if kind.is_integer() => decode_integer(kind, text),
         SqlType::Float4 | SqlType::Float8 => {
             let value = match kind {
                 SqlType::Float4 => trimmed.parse::<f32>().map(f64::from),
@@ -123,6 +112,29 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         SqlType::OneChar => stored_text(first_character(text)),
         // Texts, and arrays, which are texts in PostgreSQL's form.
         _ => stored_text(text),
+    }
+}
+
+/// An integer. Digits that are out of range are found before the text behind them, as PostgreSQL reads them.
+fn decode_integer(kind: SqlType, text: &str) -> Result<Value, SqlError> {
+    let trimmed = text.trim();
+    let unsigned = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
+    let end = unsigned.find(|letter: char| !letter.is_ascii_digit());
+    let (digits, rest) = unsigned.split_at(end.unwrap_or(unsigned.len()));
+    // An `oid` is read whole first.
+    let is_read_whole = !matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8);
+    if digits.is_empty() || is_read_whole && !rest.is_empty() {
+        return Err(invalid(kind, text));
+    }
+    let magnitude = digits.parse().unwrap_or(i128::MAX);
+    let value = match trimmed.starts_with('-') {
+        true => -magnitude,
+        false => magnitude,
+    };
+    match kind.integer_range() {
+        Some((low, high)) if !(low..=high).contains(&value) => Err(out_of_range(kind, text)),
+        _ if !rest.is_empty() => Err(invalid(kind, text)),
+        _ => Ok(Value::Int(value)),
     }
 }
 

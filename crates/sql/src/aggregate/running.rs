@@ -376,13 +376,14 @@ impl Accumulator {
             }
             _ => {
                 let kind = match of.of {
-                    SqlType::Float4 | SqlType::Float8 => SqlType::Float8,
+                    // Each sum of `real` is rounded to it, as `float4pl` does.
+                    SqlType::Float4 | SqlType::Float8 => of.of,
                     _ if of.result == SqlType::Int8 => SqlType::Int8,
                     _ => SqlType::Numeric,
                 };
                 self.value = match self.value == Value::Null {
                     true => match (kind, value) {
-                        (SqlType::Float8, value) => Value::Float(float_of(value)),
+                        (SqlType::Float4 | SqlType::Float8, value) => Value::Float(float_of(value)),
                         (SqlType::Numeric, ValueRef::Int(value)) => Value::Decimal(value, 0),
                         (_, value) => value.to_value(),
                     },

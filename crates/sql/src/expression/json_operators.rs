@@ -3,9 +3,10 @@
 use super::cast::Coercion;
 use super::compile::Compiler;
 use super::functions::{MADE, PATH, PATH_TEXT};
-use super::operators::no_operator;
+use super::operators::{ambiguous, no_operator};
 use super::{Expr, Function, Typed};
 use crate::error::{SqlError, code};
+use crate::relation::{kind as objects, object};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{AccessExpr, BinaryOperator, Subscript};
@@ -25,6 +26,9 @@ impl Compiler<'_> {
         use SqlType::{Json, Jsonb, TextArray, Unknown};
         let is_json = |kind| matches!(kind, Json | Jsonb);
         let (a, b) = (left.kind(), right.kind());
+        if a == Unknown && !is_json(b) {
+            return self.of_untyped_json(operator, left, right);
+        }
         let own = match a {
             Json => "json",
             _ => "jsonb",
@@ -58,8 +62,9 @@ impl Compiler<'_> {
         if *operator == Of::StringConcat && !(is_left && is_right) {
             return None;
         }
-        let takes = |kind| is_json(kind) || kind == Unknown && is_json(b);
-        if !takes(a) {
+        let is_of_both = matches!(operator, Of::Arrow | Of::LongArrow) || is_path;
+        let takes = |kind| kind == Jsonb || kind == Json && is_of_both || kind == Unknown;
+        if !takes(a) || b != Unknown && !takes_right(operator, b) {
             return Some(Err(no_operator(&operator.to_string(), a, b)));
         }
         let (left, mut right) = (left.clone(), right.clone());
@@ -88,6 +93,61 @@ impl Compiler<'_> {
             };
         }
         Some(self.call(&name, vec![left, right]))
+    }
+
+    /// The call of an operator of JSON behind a text without a type. PostgreSQL looks for the operators with the type of
+    /// the right side: the only one is taken, and several are ambiguous.
+    fn of_untyped_json(
+        &mut self,
+        operator: &BinaryOperator,
+        left: &Typed,
+        right: &Typed,
+    ) -> Option<Result<Typed, SqlError>> {
+        use BinaryOperator as Of;
+        use SqlType::{Hstore, Jsonb, Unknown};
+        let b = right.kind();
+        let is_of_both = matches!(
+            operator,
+            Of::Arrow | Of::LongArrow | Of::HashArrow | Of::HashLongArrow
+        );
+        let is_of_hstore = matches!(
+            operator,
+            Of::Question | Of::QuestionPipe | Of::QuestionAnd | Of::Minus
+        );
+        let is_of_jsonb = matches!(operator, Of::HashMinus | Of::AtQuestion)
+            || *operator == Of::AtAt && b != Unknown
+            || is_of_hstore && (*operator != Of::Minus || b.is_text() || b.element().is_some());
+        if !is_of_both && !is_of_jsonb || *operator == Of::Minus && b == Unknown {
+            return None;
+        }
+        let is_slice = *operator == Of::Arrow && takes_right(&Of::HashArrow, b);
+        let kind = match b == Unknown || takes_right(operator, b) {
+            true if is_of_both => None,
+            true if is_of_hstore => match self.has_hstore() {
+                Ok(true) => None,
+                Ok(false) => Some(Jsonb),
+                Err(error) => return Some(Err(error)),
+            },
+            true => Some(Jsonb),
+            false if is_slice && matches!(self.has_hstore(), Ok(true)) => Some(Hstore),
+            false => return None,
+        };
+        let Some(kind) = kind else {
+            return Some(Err(ambiguous(operator, Unknown, b)));
+        };
+        let left = self.as_type(left.clone(), kind);
+        Some(left.and_then(|left| self.combined(left, operator, right.clone())))
+    }
+
+    /// True if the extension `hstore` is created, which has operators with the names of those of JSON. An expression
+    /// that a table keeps is compiled without it.
+    fn has_hstore(&self) -> Result<bool, SqlError> {
+        match &self.nested {
+            Some(nested) => {
+                Ok(object(nested.source, objects::EXTENSION, SqlType::Hstore.name())?.is_some())
+            }
+            None => Ok(false),
+        }
     }
 
     /// The part of a value of `jsonb` that subscripts name, as `#>` with their texts finds it. So a number is also the
@@ -122,5 +182,24 @@ impl Compiler<'_> {
         let path = Expr::Call(Function(&MADE), path);
         let call = Expr::Call(Function(&PATH), vec![json.expr, path]);
         Ok(Typed::new(call, SqlType::Jsonb))
+    }
+}
+
+/// True if an operator of JSON takes a value of this type at its right side.
+fn takes_right(operator: &BinaryOperator, kind: SqlType) -> bool {
+    use BinaryOperator as Of;
+    use SqlType::{Int2, Int4, Jsonb, Jsonpath, Unknown};
+    let is_text = kind.is_text() && kind != Unknown;
+    let is_array = kind.element().is_some_and(SqlType::is_text);
+    let is_index = matches!(kind, Int2 | Int4);
+    match operator {
+        Of::Arrow | Of::LongArrow => is_text || is_index,
+        Of::HashArrow | Of::HashLongArrow | Of::HashMinus => is_array,
+        Of::QuestionPipe | Of::QuestionAnd => is_array,
+        Of::Question => is_text,
+        Of::AtQuestion | Of::AtAt => kind == Jsonpath,
+        Of::Minus => is_text || is_array || is_index,
+        Of::AtArrow | Of::ArrowAt | Of::StringConcat => kind == Jsonb,
+        _ => false,
     }
 }

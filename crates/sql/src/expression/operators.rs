@@ -367,14 +367,6 @@ impl Compiler<'_> {
             (Date, Unknown) if operation != Arithmetic::Subtract => {
                 right = self.as_type(right, Int4)?;
             }
-            // `jsonb` and `hstore` without a text, or several.
-            (Unknown, text)
-                if (text.is_text() || text == SqlType::TextArray)
-                    && operation == Arithmetic::Subtract
-                    && self.refuses_ambiguity() =>
-            {
-                return Err(ambiguous(operator, left.kind(), right.kind()));
-            }
             (Unknown, known) if known.is_number() || known == Date => {
                 left = self.as_type(left, known)?;
             }
@@ -555,7 +547,7 @@ fn not_unique(operator: &BinaryOperator) -> SqlError {
 
 /// That operators of several types take an untyped text.
 #[cold]
-fn ambiguous(operator: &BinaryOperator, left: SqlType, right: SqlType) -> SqlError {
+pub(super) fn ambiguous(operator: &BinaryOperator, left: SqlType, right: SqlType) -> SqlError {
     let (left, right) = (left.name(), right.name());
     let text = format!("operator is not unique: {left} {operator} {right}");
     let error = SqlError::new("42725", text);

@@ -172,7 +172,9 @@ pub(crate) fn vector_of<'v>(kind: SqlType, values: impl Iterator<Item = ValueRef
 /// `22P02` if the text is none; those of an element.
 pub(crate) fn decode(text: &str, kind: SqlType) -> Result<Value, SqlError> {
     let array = Array::read(text)?;
-    of_elements(array, |element| match kind.is_text() {
+    // A `"char"` keeps the first character only.
+    let is_kept = kind.is_text() && kind != SqlType::OneChar;
+    of_elements(array, |element| match is_kept {
         true => Ok(Some(element.to_string())),
         false => Ok(text_of(kind, decode_text(kind, element)?.as_ref())),
     })

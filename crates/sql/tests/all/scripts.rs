@@ -299,6 +299,7 @@ scripts! {
     grouping_sets: "grouping_sets.sql",
     frames: "frames.sql",
     ties: "ties.sql",
+    random_operators: "random_operators.sql",
     random_selects: "random_selects.sql",
     random_values: "random_values.sql",
     expansions: "expansions.sql",

@@ -105,13 +105,13 @@ select quote_literal(true), quote_nullable(false), quote_literal('a '::char(3)),
 ----
 'true'|'false'|'a'|NULL
 
-statement error 42725
+statement error 22023
 select '1' - 'a'::varchar
 
-statement error 42725
+statement error 22023
 select '1' - 'a'::char(2)
 
-statement error 42725
+statement error 22023
 select '1' - '{a}'::text[]
 
 # A row as a value of a row is not null.

@@ -120,14 +120,9 @@ fn difference(one: Network, other: Network) -> Answer {
         return Err(wrong("cannot subtract inet values of different sizes"));
     }
     let (a, b) = (one.address(), other.address());
-    let distance = a.abs_diff(b);
-    let signed = match a >= b {
-        true => i64::try_from(distance).ok(),
-        false => i128::try_from(distance)
-            .ok()
-            .and_then(|distance| i64::try_from(-distance).ok()),
-    };
-    int(signed.ok_or_else(beyond)?)
+    // Addresses of 128 bits are subtracted as signed numbers of so many bits: the last one less the first is -1.
+    let distance = a.wrapping_sub(b).cast_signed();
+    int(i64::try_from(distance).map_err(|_| beyond())?)
 }
 
 fn merged(one: Network, other: Network) -> Answer {

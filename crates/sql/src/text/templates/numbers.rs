@@ -319,6 +319,8 @@ fn decimal_scientific(units: i128, scale: u8, wanted: usize) -> String {
     if units == 0 {
         (digits, exponent) = ("0".into(), 0);
     }
+    // PostgreSQL keeps the exponent of a mantissa that is rounded up to ten.
+    let mut whole = 1;
     if digits.len() > wanted + 1 {
         let up = digits
             .as_bytes()
@@ -328,14 +330,11 @@ fn decimal_scientific(units: i128, scale: u8, wanted: usize) -> String {
         let kept = digits.parse::<u128>().unwrap_or(0) + u128::from(up);
         let length = digits.len();
         digits = kept.to_string();
-        if digits.len() > length {
-            digits.truncate(length);
-            exponent += 1;
-        }
+        whole += digits.len().saturating_sub(length);
     }
-    let more = (wanted + 1).saturating_sub(digits.len());
+    let more = (wanted + whole).saturating_sub(digits.len());
     digits.extend(std::iter::repeat_n('0', more));
-    let (first, rest) = digits.split_at(1);
+    let (first, rest) = digits.split_at(whole);
     let point = if rest.is_empty() { "" } else { "." };
     with_exponent(&format!("{sign}{first}{point}{rest}"), exponent)
 }
