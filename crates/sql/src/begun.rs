@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 pub(crate) struct Begun {
     /// When it began, in microseconds since 1970.
     pub moment: i64,
-    /// Its number, which no other transaction has.
+    /// Its number, which no other transaction of this process has.
     pub number: i64,
 }
 

@@ -3,6 +3,7 @@
 //! taken, with a notice; every other one is refused, and says where the right is given.
 
 use crate::error::{SqlError, code};
+use crate::keyspace;
 use crate::parse::{ObjectKind, Objects, Privileges, RightsCommand, Role};
 use crate::path::{is_of_catalogue, schema_name, schema_of, unknown_schema};
 use crate::relation::{kind, object, objects};
@@ -196,7 +197,7 @@ fn needs_of(
                 .privileges
                 .iter()
                 .map(|privilege| -> Result<Need, SqlError> {
-                    Ok(match access_of(kind, privilege)? {
+                    Ok(match access_of(kind, privilege, asked.is_grant)? {
                         Some(access) => Need::Elsewhere(access),
                         None => Need::None,
                     })
@@ -208,7 +209,12 @@ fn needs_of(
     };
     let mut needs = Vec::new();
     for privilege in &asked.privileges {
-        let access = access_of(kind, privilege)?;
+        let access = access_of(kind, privilege, asked.is_grant)?;
+        if asked.is_grant && access == Some(Access::Write) && kind == ObjectKind::Table {
+            names
+                .iter()
+                .try_for_each(|name| may_be_changed(source, name))?;
+        }
         match (kind, access) {
             (_, None) => needs.push(Need::None),
             (ObjectKind::Table | ObjectKind::Sequence, Some(access)) => {
@@ -220,8 +226,23 @@ fn needs_of(
     Ok(needs)
 }
 
-/// The access that a privilege is; `None` for one that every user has.
-fn access_of(kind: ObjectKind, privilege: &str) -> Result<Option<Access>, SqlError> {
+/// Refuses the right to change what no user can change by SQL.
+fn may_be_changed(source: &dyn Source, name: &str) -> Result<(), SqlError> {
+    if schema_of(name) == keyspace::SCHEMA || view_named(source, name)?.is_some() {
+        return Err(SqlError::unsupported(format!(
+            "GRANT is not supported: no user can change the rows of \"{name}\" by SQL"
+        )));
+    }
+    Ok(())
+}
+
+/// The access that a privilege is; `None` for one that every user has. All privileges are granted with the greatest one,
+/// and are still there with the least.
+fn access_of(
+    kind: ObjectKind,
+    privilege: &str,
+    is_grant: bool,
+) -> Result<Option<Access>, SqlError> {
     const KNOWN: [&str; 13] = [
         "all",
         "select",
@@ -246,6 +267,13 @@ fn access_of(kind: ObjectKind, privilege: &str) -> Result<Option<Access>, SqlErr
         return Err(SqlError::unsupported(format!(
             "privileges ON {what} are not supported"
         )));
+    }
+    if privilege == "all" && !is_grant {
+        return Ok(match kind {
+            ObjectKind::Table | ObjectKind::Sequence => Some(Access::Read),
+            ObjectKind::Routine => Some(Access::Write),
+            _ => None,
+        });
     }
     Ok(Some(match (kind, privilege) {
         (ObjectKind::Table | ObjectKind::Sequence, "select") => Access::Read,

@@ -179,6 +179,10 @@ pub(super) fn named_operator(operator: &BinaryOperator) -> Option<BinaryOperator
         [schema, symbol] if schema.eq_ignore_ascii_case("pg_catalog") => symbol,
         _ => return None,
     };
+    // Words, such as AND, are no operators.
+    if symbol.contains(|letter: char| !"+-*/<>=~!@#%^&|`?".contains(letter)) {
+        return None;
+    }
     match crate::parse::parse_expression(&format!("a {symbol} b")) {
         Ok(Tree::BinaryOp { op, .. }) => Some(op),
         _ => None,

@@ -132,7 +132,7 @@ impl OpenRows {
             for part in &index.key {
                 values.push(row.get_at(part.column)?);
             }
-            if values.contains(&ValueRef::Null) {
+            if values.contains(&ValueRef::Null) && !index.nulls_equal {
                 continue;
             }
             let entries = self.entries_named(table, &index.name)?;

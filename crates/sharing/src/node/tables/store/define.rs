@@ -28,7 +28,8 @@ const PIECE: usize = 256;
 
 /// True if two indexes have the same entries.
 fn is_same_index(one: &IndexDefinition, other: &IndexDefinition) -> bool {
-    (&one.key, one.unique) == (&other.key, other.unique)
+    let entries = |of: &IndexDefinition| (of.unique, of.nulls_equal);
+    one.key == other.key && entries(one) == entries(other)
 }
 
 impl NodeTables<'_> {
