@@ -525,8 +525,9 @@ impl Kernel {
     }
 
     /// As [`Kernel::close`]. `ended` is called once when nothing more is appended and another host can continue: before
-    /// the rest of the close where each durable group is in a store, and after it otherwise. It is dropped without a call
-    /// if another thread closes the database, and in a child.
+    /// the rest of the close where each durable group is in a store, and after it otherwise. If the database is closed, or
+    /// another thread closes it after a call from inside of a transaction, it is called at once. It is dropped without a
+    /// call in a child.
     ///
     /// # Errors
     /// As [`Kernel::close`].

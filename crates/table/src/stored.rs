@@ -18,7 +18,7 @@ use crate::space::TableSpace;
 use crate::table::TableState;
 use sardonyx_base::events;
 use sardonyx_rows::key::KeyShape;
-use sardonyx_rows::schema::{IndexDefinition, Schema, Type, ValueRef};
+use sardonyx_rows::schema::{Schema, Type, ValueRef};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::stored::{ClosedAt, Stored, forget, store};
@@ -222,10 +222,8 @@ fn samples() -> [(Type, ValueRef<'static>); 9] {
 fn identity(what: &What) -> Vec<u8> {
     let mut bytes = what.definition.name.clone().into_bytes();
     bytes.push(0);
-    let IndexDefinition {
-        unique, nulls_equal, ..
-    } = *what.definition;
-    bytes.push(u8::from(unique) | u8::from(nulls_equal) << 1);
+    let definition = &what.definition;
+    bytes.push(u8::from(definition.unique) | u8::from(definition.nulls_equal) << 1);
     for part in &what.definition.key {
         bytes.extend((part.column as u64).to_le_bytes());
         bytes.push(u8::from(part.descending));

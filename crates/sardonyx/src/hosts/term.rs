@@ -1,7 +1,7 @@
 //! The time for which a host serves: signs to the others, and the lease under which it answers.
 
 use super::register::{clear, put, replace};
-use super::{DOUBTS_MAX, Host, RemoteLog};
+use super::{DOUBTS_MAX, DurableAt, Host, RemoteLog};
 use crate::clock::now;
 use crate::{Error, Options, Tables};
 use sardonyx_base::events;
@@ -139,7 +139,12 @@ impl Term {
 
     /// Has this called at each change of the state that a look at the register finds, on the thread that looks.
     pub fn on_change(&self, changed: impl Fn() + Send + 'static) {
-        *self.shared.changed.0.lock() = Some(Box::new(changed));
+        let mut called = self.shared.changed.0.lock();
+        // The thread may have found a change before.
+        if self.is_over() {
+            changed();
+        }
+        *called = Some(Box::new(changed));
     }
 
     /// True if the database is to be closed: another host serves or is wanted, or this one could give no sign for too
@@ -159,9 +164,9 @@ impl Term {
     }
 
     /// Closes the database of this term, and lets another host serve as soon as that one needs nothing more of this
-    /// directory: before the end of the close where each acknowledged transaction is in the store. If the close takes 10 s
-    /// longer than the store's patience ([`RemoteLog::patience`]), this host gives no signs any more, and another one takes
-    /// over.
+    /// directory: before the end of the close where each acknowledged transaction is in the store. If the close then takes
+    /// 10 s longer than the store's patience ([`RemoteLog::patience`]), this host gives no signs any more, and another one
+    /// takes over. With [`DurableAt::Local`] the others wait until the store has everything.
     ///
     /// # Errors
     /// As [`Tables::close`]. Another host may serve all the same.
@@ -308,10 +313,15 @@ impl Shared {
         until.is_some_and(|until| now() < until)
     }
 
-    /// The database is being closed.
+    /// The database is being closed: a close that hangs is not to keep the others waiting. If the directory alone makes
+    /// transactions durable, the close sends the rest of them to the store, however long that takes: without signs,
+    /// another host would continue without them.
     fn closes(&self) {
-        let most = self.remote.patience.time_limit + CLOSING_MOST;
-        self.record.lock().closes_until(now() + most);
+        let most = self.remote.patience.time_limit.saturating_add(CLOSING_MOST);
+        let until = now().checked_add(most);
+        if let Some(until) = until.filter(|_| self.remote.durable_at != DurableAt::Local) {
+            self.record.lock().closes_until(until);
+        }
     }
 
     /// True if this host may take the log now, which it claimed the register for. While the lease has run out, that is not
@@ -320,6 +330,10 @@ impl Shared {
         let patience = self.remote.patience.time_limit;
         let began = Instant::now();
         loop {
+            // No thread asks for the lease of a term that was released.
+            if self.ended.load(Ordering::SeqCst) {
+                return false;
+            }
             if self.has_lease() {
                 return true;
             }
@@ -336,6 +350,10 @@ impl Shared {
         let mut record = self.record.lock();
         record.give_up();
         self.lease.set(None);
+        drop(record);
+        if let Some(changed) = &*self.changed.0.lock() {
+            changed();
+        }
     }
 
     /// Logs the end of the lease, and its return.

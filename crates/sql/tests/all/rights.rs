@@ -367,7 +367,10 @@ fn statements_on_rights_are_taken_if_the_configuration_gives_them_already() {
         ("revoke all on hidden from reader, writer", revoked),
         ("revoke select on shown from reader", "0A000"),
         ("revoke all on shown from writer", "0A000"),
-        ("revoke all on all tables in schema public from reader", "0A000"),
+        (
+            "revoke all on all tables in schema public from reader",
+            "0A000",
+        ),
         ("revoke all on schema public from reader", "0A000"),
         (
             "alter default privileges revoke all on tables from reader",

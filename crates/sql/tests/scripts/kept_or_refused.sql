@@ -113,11 +113,6 @@ SELECT a FROM t WHERE a = 1 FOR SHARE
 1
 
 statement error 0A000
-SELECT a FROM t FOR UPDATE SKIP LOCKED
-----
-SELECT with SKIP LOCKED is not supported
-
-statement error 0A000
 UPDATE t SET a = 5 WHERE a IN (SELECT a FROM t ORDER BY a LIMIT 1 FOR UPDATE SKIP LOCKED)
 
 statement error 0A000

@@ -58,9 +58,10 @@ update t set (a, a) = (select 1, 2)
 statement error 42804
 update t set (a, b) = (select true, 'x')
 
-# Not as in PostgreSQL: no query is asked there.
-statement error 0A000
-insert into t values (1, 1, 'again', 0) on conflict (id) do update set (a, b) = (select x, y from other where other.id = excluded.id)
+query
+insert into t values (1, 1, 'again', 0) on conflict (id) do update set (a, b) = (select x, y from other where other.id = excluded.id) returning a, b
+----
+100|hundred
 
 query
 insert into t values (1, 1, 'again', 0) on conflict (id) do update set (a, b) = (excluded.a + 100, 'hundred') returning a, b

@@ -185,3 +185,56 @@ CREATE UNIQUE INDEX u_pkey ON public.u USING btree (id)
 
 statement error 23505
 insert into u values (4, 4, null)
+
+# Also in a transaction that runs beside others.
+
+statement ok
+create table beside (id int primary key, a int, unique nulls not distinct (a))
+
+statement ok
+insert into beside values (1, null);
+begin;
+insert into beside values (2, 2);
+insert into beside values (3, 3);
+insert into beside values (4, 4);
+insert into beside values (5, 5);
+insert into beside values (6, 6);
+insert into beside values (7, 7);
+insert into beside values (8, 8);
+insert into beside values (9, 9);
+insert into beside values (10, 10);
+savepoint s
+
+statement error 23505
+insert into beside values (20, null)
+
+statement ok
+rollback to s
+
+statement INSERT 0 0
+insert into beside values (21, null) on conflict do nothing
+
+statement ok
+delete from beside where id = 1;
+savepoint s;
+insert into beside values (22, null)
+
+statement error 23505
+insert into beside values (23, null)
+
+statement ok
+rollback to s;
+insert into beside values (24, null)
+
+query
+select id from beside where a is null
+----
+24
+
+statement ok
+commit
+
+query
+select count(*), count(a) from beside
+----
+10|9

@@ -1,6 +1,6 @@
 //! State that a host keeps in memory between the close of its copy and the opening with which it takes over: the
-//! directory's lock, DB' with the checkpointers, the end of the log, and how far that is the store's. So a hand-over does
-//! not read the log since the last checkpoint, copies DB' instead, and does not write the file `STORE` twice.
+//! directory's lock, DB' with the checkpointers, and the end of the log. So a hand-over does not read the log since
+//! the last checkpoint, and copies DB' instead.
 //!
 //! Invariants: I2, I5 (each opening that may write counts the incarnation up: after another one nothing of this is
 //! used). Without the lock in between, another process could write checkpoints that these checkpointers do not know
@@ -11,7 +11,6 @@ use crate::checkpoint::{Checkpointer, StripeLayout};
 use crate::disk::{Disk, DiskError, DiskLock};
 use crate::manifest::Manifest;
 use crate::recovery::KnownEnd;
-use crate::remote_log::known::Known;
 use sardonyx_base::sync::Mutex;
 
 /// The kept state of a closed copy, for one opening.
@@ -27,8 +26,6 @@ struct Kept {
     /// None if the closed copy had failed, or if the lock was not the copy's.
     checkpointers: Option<Vec<Checkpointer>>,
     lock: Option<Box<dyn DiskLock>>,
-    /// The place up to which the log here is the store's, as the copy compared it. The file `STORE` may have an earlier one.
-    known: Option<Known>,
 }
 
 impl KeptCopy {
@@ -37,11 +34,9 @@ impl KeptCopy {
         lock_name: String,
         checkpointers: Option<Vec<Checkpointer>>,
         lock: Option<Box<dyn DiskLock>>,
-        known: Option<Known>,
     ) -> Self {
         let kept = Kept {
             checkpointers: checkpointers.filter(|_| lock.is_some()),
-            known: known.filter(|_| lock.is_some()),
             lock,
         };
         KeptCopy {
@@ -60,14 +55,7 @@ impl KeptCopy {
     pub(super) fn of_one_opening(&self) -> KeptCopy {
         let mut kept = self.kept.lock();
         let (checkpointers, lock) = (kept.checkpointers.take(), kept.lock.take());
-        let known = kept.known.take();
-        KeptCopy::new(self.end, self.lock_name.clone(), checkpointers, lock, known)
-    }
-
-    /// The place up to which the log here is the store's: once, as long as the directory is as it was left.
-    #[cfg(feature = "hosts")]
-    pub(super) fn take_known(&self) -> Option<Known> {
-        self.kept.lock().known.take()
+        KeptCopy::new(self.end, self.lock_name.clone(), checkpointers, lock)
     }
 
     /// The lock of the directory, if this has it. A lock that can be taken is another directory's: then the kept one is
@@ -84,7 +72,7 @@ impl KeptCopy {
         if has_its_name && other.is_none() {
             return Some(Ok(lock));
         }
-        (kept.checkpointers, kept.known) = (None, None);
+        kept.checkpointers = None;
         other
     }
 
@@ -92,13 +80,12 @@ impl KeptCopy {
     #[inline]
     pub fn let_go(&self) {
         let mut kept = self.kept.lock();
-        (kept.checkpointers, kept.known, kept.lock) = (None, None, None);
+        (kept.checkpointers, kept.lock) = (None, None);
     }
 
     /// The directory is about to change: it is recovered from its files.
     pub(super) fn forget(&self) {
-        let mut kept = self.kept.lock();
-        (kept.checkpointers, kept.known) = (None, None);
+        self.kept.lock().checkpointers = None;
     }
 
     /// The checkpointers; `None` if the database with this manifest is not as it was left.

@@ -499,8 +499,8 @@ proptest! {
             other.check().expect("what is read can be had");
         }
         let mut later = bytes;
-        later[0] = 9;
-        let version = SchemaError::Version { version: 9, known: 8 };
+        later[0] = 10;
+        let version = SchemaError::Version { version: 10, known: 9 };
         prop_assert_eq!(Schema::decode(&later), Err(version));
     }
 }

@@ -219,8 +219,7 @@ impl<'a> Joining<'a> {
         remote: &'a RemoteLog,
     ) -> Result<Self, OpenError> {
         let [manifest, stored] = manifests_of(home, options, remote)?;
-        let kept = options.kept.as_ref().and_then(|kept| kept.take_known());
-        let known = match kept.map_or_else(|| Known::read(&**home), |known| Ok(Some(known)))? {
+        let known = match Known::read(&**home)? {
             None => Known::start(manifest.identity),
             Some(known) if known.identity == manifest.identity => known,
             Some(known) => {

@@ -174,15 +174,14 @@ impl Replica {
     /// As [`Replica::close`], and keeps the state that the opening that takes over need not read again. The directory
     /// stays locked.
     pub fn close_keeping(mut self) -> KeptCopy {
+        self.record();
         let checkpointers = self.engine.close_keeping();
         let end = KnownEnd {
             position: self.end(),
             incarnation: self.engine.manifest().incarnation,
         };
         let lock_name = self.home.display_name(LOCK_FILE);
-        // The opening records it, with the fence behind it.
-        let known = Some(self.known);
-        KeptCopy::new(end, lock_name, checkpointers, self.lock.take(), known)
+        KeptCopy::new(end, lock_name, checkpointers, self.lock.take())
     }
 
     /// The same; the directory stays locked.

@@ -13,8 +13,8 @@ use crate::remote_log::store::StoredRegister;
 pub struct Wish {
     identity: u64,
     to: String,
-    /// The serving host, as the first look found it.
-    served: Option<String>,
+    /// The record on which the wish was put first.
+    put_on: Option<Primary>,
 }
 
 /// The next act for a wish.
@@ -34,7 +34,7 @@ impl Wish {
         Wish {
             identity,
             to: to.into(),
-            served: None,
+            put_on: None,
         }
     }
 
@@ -46,14 +46,16 @@ impl Wish {
         let Some(record) = Primary::decode(self.identity, stored)? else {
             return Ok(Wished::NoHost);
         };
-        let served = self.served.get_or_insert_with(|| record.host.clone());
+        let put_on = self.put_on.as_ref();
         let is_as_wanted = match &*self.to {
-            ANY_OTHER => record.host != *served,
-            wanted => record.host == wanted && record.wanted.is_none(),
+            ANY_OTHER => put_on.is_some_and(|of| !is_term_of(of, &record)),
+            // A wish that it has by now is a later one, of another person.
+            wanted => record.host == wanted && (record.wanted.is_none() || put_on.is_some()),
         };
         if is_as_wanted && !record.released {
             return Ok(Wished::Done);
         }
+        self.put_on.get_or_insert_with(|| record.clone());
         Ok(Wished::Put(Replacement {
             expected: stored.map(|stored| stored.version.clone()),
             record: Primary {
@@ -62,6 +64,11 @@ impl Wish {
             },
         }))
     }
+}
+
+/// True if two records are of one process of a host.
+fn is_term_of(one: &Primary, other: &Primary) -> bool {
+    (&one.host, one.process) == (&other.host, other.process)
 }
 
 #[cfg(test)]
@@ -122,9 +129,14 @@ mod tests {
             wanted(&mut promote, &stored("b", true, None)).as_deref(),
             Some("b")
         );
-        // It is asked to hand over: the later wish counts.
+        // Another host came, since that one could not: it is asked, too.
+        let another = stored("c", false, None);
+        assert_eq!(wanted(&mut promote, &another).as_deref(), Some("b"));
+        // It is asked to hand over: that wish is the later one, unless this one was not put yet.
         let asked = stored("b", false, Some("a"));
-        assert_eq!(wanted(&mut promote, &asked).as_deref(), Some("b"));
+        assert_eq!(promote.found(Some(&asked)).unwrap(), Wished::Done);
+        let mut later = Wish::new(7, "b");
+        assert_eq!(wanted(&mut later, &asked).as_deref(), Some("b"));
         let serves = stored("b", false, None);
         assert_eq!(promote.found(Some(&serves)).unwrap(), Wished::Done);
     }
