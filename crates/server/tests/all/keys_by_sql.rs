@@ -51,7 +51,6 @@ const REFUSED: &[&str] = &[
     "DROP SCHEMA pg_redis CASCADE",
     "ALTER SCHEMA pg_redis RENAME TO other",
     "ALTER SEQUENCE own_numbers SET SCHEMA pg_redis",
-    "ALTER TABLE own_numbers SET SCHEMA pg_redis",
     "ALTER VIEW own_view SET SCHEMA pg_redis",
     "ALTER TYPE own_type SET SCHEMA pg_redis",
     "ALTER DOMAIN own_domain SET SCHEMA pg_redis",
