@@ -39,7 +39,9 @@ impl FollowedKeys {
             Failure::Said(format!("MASTERDOWN {reason}"))
         })?;
         let space = committed.snapshot.space();
-        let numbers = Numbers::of(&&**space).ok_or(Failure::Told(
+        let numbers = Numbers::of(&&**space);
+        let numbers = numbers.map_err(|error| Failure::Said(format!("ERR {error}")))?;
+        let numbers = numbers.ok_or(Failure::Told(
             "ERR the database has no keys: no server of it has served Redis' clients yet",
         ))?;
         let mut latest = self.commands.lock().unwrap_or_else(PoisonError::into_inner);

@@ -164,15 +164,16 @@ impl Keyspace {
     /// served: [`Keyspace::open`] does this, too.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there are tables under both names; the engine's.
+    /// [`Error::Refused`] if there are keys under both names: nothing has changed then; the engine's.
     pub fn give_names(tables: &Tables) -> Result<(), Error> {
-        crate::data::tables::give_names(tables)
+        crate::data::older::give_names(tables)
     }
 
     /// The keyspace of a database, whose tables are created where absent; if it is open already, the same once more.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the database has a table of such a name with other columns; [`Error::Nested`] inside a
+    /// [`Error::Refused`] if the database has a table of such a name with other columns, or keys under the names of an
+    /// older version, too; [`Error::Nested`] inside a
     /// transaction; the engine's.
     pub fn open(tables: Arc<Tables>) -> Result<Arc<Keyspace>, Error> {
         let shared = Arc::new(Shared::new(

@@ -249,7 +249,10 @@ impl Server {
                 server.tasks.spawn(sweeping);
                 keyspace = Some(opened);
             } else if let Some(tables) = &tables {
-                Keyspace::give_names(tables)?;
+                // The server starts all the same, as nothing reads the keys, and so that SQL can drop tables.
+                if let Err(error) = Keyspace::give_names(tables) {
+                    tracing::warn!(%error, "the tables of Redis' keys keep the names of an older version");
+                }
             }
             if shared.database.follower().is_some() {
                 keyspace = Some(redis::followed(shared.database.clone()));

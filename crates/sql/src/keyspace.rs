@@ -9,17 +9,25 @@
 
 use crate::error::{SqlError, code};
 use crate::names::name_of_primary;
-use crate::path::{PUBLIC, kept, local, split};
+use crate::path::{PUBLIC, kept, local, schema_of, split};
 use crate::relation::Relation;
+use crate::rights::{Access, Rights};
 use crate::source::Source;
 use sardonyx::schema::Type;
 use sqlparser::ast::{AlterTableOperation, Ident};
 
 /// The schema of the tables.
-pub(crate) const SCHEMA: &str = "pg_redis";
+pub(crate) use crate::path::OF_KEYS as SCHEMA;
 
-/// The tables, each with the columns and indexes of its creation.
-const TABLES: [(&str, &[&str], &[&str]); 13] = [
+/// A table with the columns and indexes of its creation.
+type Model = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+/// The tables.
+const TABLES: [Model; 13] = [
     (
         "kv",
         &["key", "id", "kind", "value", "length", "first", "expires"],
@@ -62,13 +70,7 @@ const TABLES: [(&str, &[&str], &[&str]); 13] = [
 const OF_DATABASE: &str = "kv_db";
 
 /// The table of a name in its schema, or its model: those of other databases are like the first one's.
-fn own(
-    name: &str,
-) -> Option<&'static (
-    &'static str,
-    &'static [&'static str],
-    &'static [&'static str],
-)> {
+fn own(name: &str) -> Option<&'static Model> {
     let of_database = name.strip_prefix(OF_DATABASE).map(|rest| {
         let (number, what) = rest.split_at(rest.find('_').unwrap_or(rest.len()));
         let is_number = number
@@ -84,24 +86,64 @@ fn own(
     TABLES.iter().find(|(table, ..)| *table == like)
 }
 
-/// True if a table of a name is one of the keyspace's, or would be. A program may have tables of these names, but SQL
-/// makes none with ids of this type.
+/// True if a table of a name is one of the keyspace's, or would be. A program may have tables of these names in `public`,
+/// but SQL makes none with ids of this type.
 fn is_of_keyspace(source: &dyn Source, name: &str) -> bool {
     let (schema, local) = split(name);
-    let may_be = [SCHEMA, PUBLIC].contains(&schema) && own(local).is_some();
-    may_be && has_keyspace(source, schema)
+    let Some((_, columns, _)) = own(local) else {
+        return false;
+    };
+    match schema {
+        SCHEMA => TABLES.iter().any(|table| is_like(source, schema, table)),
+        // The keyspace of an older version, which a server did not move yet.
+        PUBLIC => {
+            let is_other =
+                source.table_named(name).is_some() && !begins_with(source, name, columns);
+            is_like(source, schema, &TABLES[0]) && !is_other
+        }
+        _ => false,
+    }
 }
 
-/// True if a schema has tables of the keyspace.
-fn has_keyspace(source: &dyn Source, schema: &str) -> bool {
-    TABLES.iter().any(|(table, ..)| {
-        let number = source.table_named(&kept(schema, table));
-        let schema = number.and_then(|number| source.schema(number));
-        schema.is_some_and(|schema| {
+/// True if a schema has a table of the keyspace with ids.
+fn is_like(source: &dyn Source, schema: &str, (table, columns, _): &Model) -> bool {
+    let name = kept(schema, table);
+    let number = source.table_named(&name);
+    let has_ids = number
+        .and_then(|number| source.schema(number))
+        .is_some_and(|schema| {
             let mut columns = schema.live_columns();
             columns.any(|(_, column)| column.name == "id" && column.kind == Type::U64)
-        })
+        });
+    has_ids && (schema == SCHEMA || begins_with(source, &name, columns))
+}
+
+/// True if the first columns of a table have these names.
+fn begins_with(source: &dyn Source, name: &str, columns: &[&str]) -> bool {
+    let number = source.table_named(name);
+    let schema = number.and_then(|number| source.schema(number));
+    schema.is_some_and(|schema| {
+        let mut there = schema.columns.iter().map(|column| column.name.as_str());
+        columns.iter().all(|column| there.next() == Some(*column))
     })
+}
+
+/// Checks a right to a table. For a table of keys of an older version, the right to that of today is needed, too: the
+/// server's rights on keys name only these.
+///
+/// # Errors
+/// `42501` if it is missing.
+pub(crate) fn check_right(
+    source: &dyn Source,
+    rights: &Rights,
+    name: &str,
+    access: Access,
+) -> Result<(), SqlError> {
+    rights.check(name, access)?;
+    match schema_of(name) == PUBLIC && is_of_keyspace(source, name) {
+        true => rights.check(&kept(SCHEMA, local(name)), access),
+        false => Ok(()),
+    }
 }
 
 /// The name under which a table of keys is kept that a query names as an older version had it: without the schema, and

@@ -20,6 +20,8 @@ pub(crate) use crate::names::PUBLIC;
 pub(crate) const TEMPORARY: &str = "pg_temp";
 /// Schemas of the catalogue's tables.
 pub(crate) const OF_CATALOGUE: [&str; 2] = ["pg_catalog", "information_schema"];
+/// The schema of the tables of Redis' keys.
+pub(crate) const OF_KEYS: &str = "pg_redis";
 /// The beginning of a name that names nothing: no kept name begins so.
 pub(crate) const NOWHERE: char = '.';
 

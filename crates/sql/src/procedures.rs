@@ -23,6 +23,7 @@ use crate::values::cast::Coercion;
 use crate::write_target::{WriteTarget, in_tables};
 use sardonyx::schema::Value;
 use sqlparser::ast::{Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The most statements of a procedure.
@@ -93,6 +94,18 @@ impl Compiled {
             parameters,
             statements,
         })
+    }
+
+    /// The tables of keys that its statements find only by the names of an older version.
+    ///
+    /// # Errors
+    /// An error in a statement.
+    pub fn older_names(&self, source: &dyn Source) -> Result<BTreeSet<String>, SqlError> {
+        let mut names = BTreeSet::new();
+        for statement in self.statements.iter().filter(|one| !one.is_signal()) {
+            names.extend(statement.older_names(source)?);
+        }
+        Ok(names)
     }
 
     /// In the order of the declaration.

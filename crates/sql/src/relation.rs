@@ -15,7 +15,7 @@ use objects::{finds_kinds, objects_with};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{COMMENT_OF_PUBLIC, NAME_BYTES_MAX, comment_name, name_of_primary};
-use crate::path::{PUBLIC, beside, local, schema_of, split, written};
+use crate::path::{OF_KEYS, PUBLIC, beside, local, schema_of, split, written};
 use crate::source::Source;
 use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use crate::user_types::{UserTypes, is_of_user};
@@ -297,8 +297,9 @@ fn notes_of(source: &dyn Source, number: u16, table: &str) -> Result<TableNotes,
         Some(body) => Some(parsed(&body)?),
         None => None,
     };
+    // A server gives tables of keys their schema without a look at SQL's notes.
     Ok(notes
-        .filter(|notes| notes.table == table)
+        .filter(|notes| notes.table == table || split(table) == (OF_KEYS, &*notes.table))
         .unwrap_or_default())
 }
 

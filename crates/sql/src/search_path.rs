@@ -4,7 +4,7 @@
 use crate::error::{SqlError, code};
 use crate::names::{DATABASE, is_this_database, qualified, quoted};
 use crate::path::{
-    NOWHERE, OF_CATALOGUE, PUBLIC, TEMPORARY, is_of_catalogue, is_temporary, kept, local,
+    NOWHERE, OF_CATALOGUE, OF_KEYS, PUBLIC, TEMPORARY, is_of_catalogue, is_temporary, kept, local,
     name_in_database, schema_of, unknown_schema, written_whole,
 };
 use crate::schemas::{has_schema, is_there};
@@ -293,26 +293,56 @@ impl SearchPath {
                 )
             })?,
         };
-        if is_of_catalogue(&schema) {
+        self.new_name_in(source, &schema, &name)
+    }
+
+    /// The name under which something is to be kept that `SET SCHEMA` moves.
+    ///
+    /// # Errors
+    /// `3F000` if there is no such schema; `42501` for a schema of the catalogue, and for that of Redis' keys; `0A000` for
+    /// a schema of temporary tables.
+    pub fn moved_name(
+        &self,
+        source: &dyn Source,
+        schema: &str,
+        name: &str,
+    ) -> Result<String, SqlError> {
+        let schema = self.said(schema);
+        if is_temporary(schema) {
+            return Err(SqlError::unsupported(
+                "cannot move objects into or out of temporary schemas",
+            ));
+        }
+        self.new_name_in(source, schema, name)
+    }
+
+    /// The name of something new in a schema that takes it.
+    fn new_name_in(
+        &self,
+        source: &dyn Source,
+        schema: &str,
+        name: &str,
+    ) -> Result<String, SqlError> {
+        if is_of_catalogue(schema) {
             return Err(SqlError::new(
                 code::INSUFFICIENT_PRIVILEGE,
                 format!("permission denied to create \"{schema}.{name}\""),
             )
             .detail("System catalog modifications are currently disallowed."));
         }
-        if schema == crate::keyspace::SCHEMA {
+        if schema == OF_KEYS {
             return Err(of_keyspace());
         }
-        if self.is_of_others(&schema) {
+        if self.is_of_others(schema) {
             return Err(SqlError::new(
                 code::INVALID_TABLE_DEFINITION,
                 "cannot create relations in temporary schemas of other sessions",
             ));
         }
-        let is_own = self.temporary() == Some(schema.as_str());
-        match is_own || has_schema(source, &schema)? {
-            true => Ok(kept(&schema, &name)),
-            false => Err(unknown_schema(&schema)),
+        let is_own = self.temporary() == Some(schema);
+        match is_own || has_schema(source, schema)? {
+            true => Ok(kept(schema, name)),
+            false => Err(unknown_schema(schema)),
         }
     }
 
@@ -357,7 +387,7 @@ impl SearchPath {
 
 /// The error of a statement that changes the schema of Redis' keys.
 pub(crate) fn of_keyspace() -> SqlError {
-    let schema = crate::keyspace::SCHEMA;
+    let schema = OF_KEYS;
     SqlError::new(
         code::INSUFFICIENT_PRIVILEGE,
         format!("permission denied for schema {schema}"),

@@ -13,6 +13,7 @@
 //! Invariants: a pair stays a pair; a table's kept number is used only while the table has the name. So neither a
 //! transaction that is undone nor an older snapshot meets the keys of another database.
 
+use super::older::older_name;
 use super::tables::{self, BY_ID, kv};
 use super::{Data, Entry, Kind, Live, State, bytes, engine};
 use crate::failure::Failure;
@@ -85,7 +86,7 @@ impl Databases {
     fn names(&self, database: u8) -> [&'static str; 2] {
         let names = PAIRS[usize::from(database)];
         match self.are_older {
-            true => names.map(tables::older_name),
+            true => names.map(older_name),
             false => names,
         }
     }
@@ -328,7 +329,7 @@ mod tests {
                 .all(|name| names.binary_search(name).is_ok())
         );
         assert_eq!(PAIRS[15], ["pg_redis.kv_db15", "pg_redis.kv_db15_expiry"]);
-        let older: Vec<&str> = names.iter().copied().map(tables::older_name).collect();
+        let older: Vec<&str> = names.iter().copied().map(older_name).collect();
         assert!(older.iter().all(|name| name.starts_with("kv")), "{older:?}");
     }
 }

@@ -15,6 +15,7 @@ mod hashes;
 mod keys;
 pub(crate) mod libraries;
 mod lists;
+pub(crate) mod older;
 mod places;
 mod removal;
 mod room;

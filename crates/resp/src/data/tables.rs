@@ -32,10 +32,11 @@
 //! is empty. The elements of a list have consecutive positions from `first` on. `kv_expiry` has a row for each key
 //! that expires.
 //!
-//! An older version had the tables without the schema. They get their names when the keyspace is opened.
+//! An older version had the tables without the schema ([`super::older`]).
 
 use super::Kind;
-use super::databases::{KEY_TABLES, PAIRS};
+use super::databases::PAIRS;
+use super::older::{self, Names, give_names, older_name};
 use sardonyx::rows::ReadRows;
 use sardonyx::schema::{IndexKind, Schema, SchemaBuilder, Type};
 use sardonyx::{Error, Tables, Transaction};
@@ -84,11 +85,6 @@ pub(crate) const LIBRARIES: [&str; 2] = ["pg_redis.kv_library", "pg_redis.kv_fun
 /// The number of a table that a database does not have since no server of this version has opened it. No key needs it there.
 pub(super) const ABSENT: u16 = u16::MAX;
 
-/// The name that a table had in an older version.
-pub(crate) fn older_name(name: &'static str) -> &'static str {
-    name.split_once('.').map_or(name, |(_, older)| older)
-}
-
 /// The numbers of the tables of elements in the catalogue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Numbers {
@@ -111,7 +107,8 @@ impl Numbers {
     /// Creates the tables where they are absent: those of keys only for database 0, and where another has them.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is a table of such a name with other columns.
+    /// [`Error::Refused`] if there is a table of such a name with other columns, or there are keys under the names of an
+    /// older version, too.
     pub fn open(tables: &Tables) -> Result<Numbers, Error> {
         let [
             hash,
@@ -136,18 +133,19 @@ impl Numbers {
             tables.create_table(kv, keys())?;
             tables.create_table(expiry, expiring())?;
         }
+        let number = |name: &str| tables.create_table(name, schema_of(name));
         Ok(Numbers {
-            hash: tables.create_table(hash, elements("field").column("value", Type::Bytes))?,
-            set: tables.create_table(set, elements("member"))?,
-            zset: tables.create_table(zset, scored())?,
-            list: tables.create_table(list, positioned())?,
-            removed: tables.create_table(removed, removed_keys())?,
-            stream: tables.create_table(stream, entries())?,
-            group: tables.create_table(group, groups())?,
-            consumer: tables.create_table(consumer, consumers())?,
-            pending: tables.create_table(pending, pending_entries())?,
-            library: tables.create_table(LIBRARIES[0], libraries())?,
-            function: tables.create_table(LIBRARIES[1], functions())?,
+            hash: number(hash)?,
+            set: number(set)?,
+            zset: number(zset)?,
+            list: number(list)?,
+            removed: number(removed)?,
+            stream: number(stream)?,
+            group: number(group)?,
+            consumer: number(consumer)?,
+            pending: number(pending)?,
+            library: number(LIBRARIES[0])?,
+            function: number(LIBRARIES[1])?,
             are_older: false,
         })
     }
@@ -167,16 +165,20 @@ impl Numbers {
         }
     }
 
-    /// The numbers in a state of a database; `None` if a table is missing, or one of such a name has other columns.
-    pub fn of(state: &impl ReadRows) -> Option<Numbers> {
-        // The program that writes may be of an older version.
-        Self::named(state, false).or_else(|| Self::named(state, true))
+    /// The numbers in a state of a database; `None` if a table is missing, or one of such a name has other columns. The
+    /// program that writes may be of an older version.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there are keys under the names of an older version, too; the engine's.
+    pub fn of(state: &impl ReadRows) -> Result<Option<Numbers>, Error> {
+        let are_older = older::names(state)? == Names::Older;
+        Ok(Numbers::named(state, are_older))
     }
 
     fn named(state: &impl ReadRows, are_older: bool) -> Option<Numbers> {
-        let number = |name: &'static str, wanted: SchemaBuilder| {
+        let number = |name: &'static str| {
+            let wanted = schema_of(name).build().ok()?;
             let name = if are_older { older_name(name) } else { name };
-            let wanted = wanted.build().ok()?;
             let named = state.definitions().iter().enumerate();
             let mut named = named.filter(|(_, definition)| definition.name == name);
             // A view may have the same name, and has no rows.
@@ -198,64 +200,23 @@ impl Numbers {
             pending,
         ] = ELEMENTS;
         let [kv, expiry] = PAIRS[0];
-        number(kv, keys())?;
-        number(expiry, expiring())?;
+        number(kv)?;
+        number(expiry)?;
         Some(Numbers {
-            hash: number(hash, elements("field").column("value", Type::Bytes))?,
-            set: number(set, elements("member"))?,
-            zset: number(zset, scored())?,
-            list: number(list, positioned())?,
-            removed: number(removed, removed_keys())?,
-            stream: number(stream, entries()).unwrap_or(ABSENT),
-            group: number(group, groups()).unwrap_or(ABSENT),
-            consumer: number(consumer, consumers()).unwrap_or(ABSENT),
-            pending: number(pending, pending_entries()).unwrap_or(ABSENT),
-            library: number(LIBRARIES[0], libraries()).unwrap_or(ABSENT),
-            function: number(LIBRARIES[1], functions()).unwrap_or(ABSENT),
+            hash: number(hash)?,
+            set: number(set)?,
+            zset: number(zset)?,
+            list: number(list)?,
+            removed: number(removed)?,
+            stream: number(stream).unwrap_or(ABSENT),
+            group: number(group).unwrap_or(ABSENT),
+            consumer: number(consumer).unwrap_or(ABSENT),
+            pending: number(pending).unwrap_or(ABSENT),
+            library: number(LIBRARIES[0]).unwrap_or(ABSENT),
+            function: number(LIBRARIES[1]).unwrap_or(ABSENT),
             are_older,
         })
     }
-}
-
-/// Gives the tables of an older version the names that they have now. A table of one's own that has such a name stays:
-/// only the keyspace's have ids of this type, and no version served keys beside another table of such a name.
-///
-/// # Errors
-/// [`Error::Refused`] if there are tables under both names; the engine's.
-pub(crate) fn give_names(tables: &Tables) -> Result<(), Error> {
-    let are_older = tables.read(|view| Ok(has_older(view)))?;
-    if !are_older {
-        return Ok(());
-    }
-    tables.run(|tx| {
-        if has_older(&*tx) {
-            for name in KEY_TABLES {
-                if table_named(&*tx, older_name(name)).is_some() {
-                    tx.rename_table(older_name(name), name)?;
-                }
-            }
-        }
-        Ok(())
-    })
-}
-
-/// True if a keyspace has the names of an older version.
-fn has_older(state: &impl ReadRows) -> bool {
-    let has_ids = |name: &'static str| {
-        let number = table_named(state, older_name(name));
-        let schema = number.and_then(|number| state.row_schema(number));
-        schema.is_some_and(|schema| {
-            let mut columns = schema.live_columns();
-            columns.any(|(_, column)| column.name == "id" && column.kind == Type::U64)
-        })
-    };
-    std::iter::once(PAIRS[0][0]).chain(ELEMENTS).any(has_ids)
-}
-
-/// The number of a table. A view may have its name, and has no rows.
-fn table_named(state: &impl ReadRows, name: &str) -> Option<u16> {
-    let number = state.definitions().named(name)?;
-    state.row_schema(number).map(|_| number)
 }
 
 /// Has keys found by a hash in a table that an earlier version made, in which they were ordered. Another table of such a
@@ -285,6 +246,25 @@ fn has_columns(there: &Schema, wanted: &Schema) -> bool {
     let mut both = there.columns.iter().zip(&wanted.columns);
     there.columns.len() == wanted.columns.len()
         && both.all(|(a, b)| (&a.name, a.kind, a.dropped) == (&b.name, b.kind, b.dropped))
+}
+
+/// The schema of a table of keys or values, by its name today.
+pub(super) fn schema_of(name: &str) -> SchemaBuilder {
+    match older_name(name) {
+        "kv_hash" => elements("field").column("value", Type::Bytes),
+        "kv_set" => elements("member"),
+        "kv_zset" => scored(),
+        "kv_list" => positioned(),
+        "kv_removed" => removed_keys(),
+        "kv_stream" => entries(),
+        "kv_group" => groups(),
+        "kv_consumer" => consumers(),
+        "kv_pending" => pending_entries(),
+        "kv_library" => libraries(),
+        "kv_function" => functions(),
+        name if name.ends_with("_expiry") => expiring(),
+        _ => keys(),
+    }
 }
 
 pub(super) fn keys() -> SchemaBuilder {

@@ -2,9 +2,12 @@
 
 use crate::common::text::answers;
 use crate::common::{SetClock, World, encode, send};
+use crate::keyspaces::ordered_keys;
 use sardonyx::low_level::Committed;
+use sardonyx::rows::ReadRows;
+use sardonyx::schema::Value;
 use sardonyx::{Follower, Options, Tables};
-use sardonyx_resp::{Keyspace, Session, SessionOptions};
+use sardonyx_resp::{KEY_TABLES, Keyspace, Session, SessionOptions};
 use std::sync::Arc;
 
 /// A database as another program sees it, which looks at each call of `look` alone.
@@ -188,4 +191,50 @@ fn send_and_wait(session: &mut Session, text: &str) -> String {
     let flight = session.take(&mut input).unwrap();
     sardonyx_base::parking::wait(session.run(flight, &mut output));
     answers(&output).remove(0)
+}
+
+#[test]
+fn keys_under_the_names_of_an_older_version_are_served_unless_there_are_others() {
+    let world = World::new(6);
+    let sight = Sight::of(&world);
+    let (mut there, mut here) = (world.session(), sight.session());
+    ask(&mut there, "SET k one");
+    ask(&mut there, "HSET h a 1");
+    let tables = world.keyspace.tables().expect("of its own");
+    let renamed = tables.run(|tx| {
+        for name in KEY_TABLES {
+            if let Some(older) = name.strip_prefix("pg_redis.")
+                && tx.definitions().named(name).is_some()
+            {
+                tx.rename_table(name, older)?;
+            }
+        }
+        Ok(())
+    });
+    renamed.expect("renamed");
+    sight.look();
+    assert_eq!(ask(&mut here, "GET k"), "\"one\"");
+    assert_eq!(ask(&mut here, "HGET h a"), "\"1\"");
+    // Tables without keys hide none.
+    let newer = tables.create_table("pg_redis.kv", ordered_keys());
+    newer.expect("created");
+    sight.look();
+    assert_eq!(ask(&mut here, "GET k"), "\"one\"");
+    let filled = tables.run(|tx| {
+        tx.rows("pg_redis.kv")?.insert(&[
+            ("key", Value::Bytes(b"k".to_vec())),
+            ("id", Value::Int(1)),
+            ("kind", Value::Text("string".into())),
+            ("value", Value::Bytes(b"two".to_vec())),
+            ("length", Value::Int(0)),
+            ("first", Value::Int(0)),
+        ])
+    });
+    filled.expect("filled");
+    sight.look();
+    let told = ask(&mut here, "GET k");
+    assert!(
+        told.starts_with("-ERR") && told.contains("\"kv\"") && told.contains("\"pg_redis.kv\""),
+        "{told}"
+    );
 }

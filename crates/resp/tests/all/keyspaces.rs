@@ -196,7 +196,7 @@ fn a_row_of_an_unknown_kind_breaks_only_its_key() {
 }
 
 /// A table of keys as versions made it in which keys were ordered.
-fn ordered_keys() -> SchemaBuilder {
+pub fn ordered_keys() -> SchemaBuilder {
     Schema::new()
         .column("key", Type::Bytes)
         .column("id", Type::U64)
@@ -273,25 +273,4 @@ fn keys_of_an_older_version_are_hashed_when_it_is_opened_and_stay_so() {
         IndexKind::Ordered,
         "it stays as it is"
     );
-}
-
-#[test]
-fn tables_of_ones_own_with_names_of_keys_stay() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let tables = Tables::open(directory.path().join("own.sdx")).expect("a database");
-    let own = || Schema::new().column("id", Type::I64).primary_key(["id"]);
-    for table in ["kv", "kv_hash", "kv_db3", "kv_library"] {
-        tables.create_table(table, own()).expect("created");
-    }
-    let tables = Arc::new(tables);
-    let keyspace = Keyspace::open(tables.clone()).expect("the keyspace");
-    let mut one = session(&keyspace);
-    assert_eq!(ask(&mut one, &["SELECT", "3"]), "+OK");
-    assert_eq!(ask(&mut one, &["SET", "key", "value"]), "+OK");
-    assert_eq!(ask(&mut one, &["GET", "key"]), "\"value\"");
-    let counted = tables.read(|view| {
-        let count = |name: &str| Ok::<_, sardonyx::Error>(view.rows(name)?.count());
-        Ok((count("kv_db3")?, count("pg_redis.kv_db3")?))
-    });
-    assert_eq!(counted.expect("read"), (0, 1));
 }

@@ -19,6 +19,7 @@ mod killed;
 mod libraries;
 mod messages;
 mod model;
+mod older;
 mod payloads;
 #[cfg(feature = "lua")]
 mod scripts;

@@ -50,6 +50,10 @@ const REFUSED: &[&str] = &[
     "DELETE FROM pg_redis.kv_library",
     "DROP SCHEMA pg_redis CASCADE",
     "ALTER SCHEMA pg_redis RENAME TO other",
+    "ALTER SEQUENCE own_numbers SET SCHEMA pg_redis",
+    "ALTER VIEW own_view SET SCHEMA pg_redis",
+    "ALTER TYPE own_type SET SCHEMA pg_redis",
+    "ALTER DOMAIN own_domain SET SCHEMA pg_redis",
 ];
 
 #[test]
@@ -57,7 +61,10 @@ fn sql_reads_keys_and_changes_none() {
     let running = Running::start(both());
     let mut client = running.client();
     client
-        .batch_execute("CREATE TABLE own (key bytea PRIMARY KEY)")
+        .batch_execute(
+            "CREATE TABLE own (key bytea PRIMARY KEY); CREATE SEQUENCE own_numbers; CREATE VIEW own_view AS SELECT 1 AS n; \
+             CREATE TYPE own_type AS ENUM ('a'); CREATE DOMAIN own_domain AS int",
+        )
         .unwrap();
     let dropped = [
         "DROP TABLE pg_redis.kv",

@@ -11,6 +11,7 @@ mod keys_by_sql;
 mod long_statements;
 mod memory;
 mod notifications;
+mod older_keys;
 mod postgres;
 mod redis;
 mod reload;

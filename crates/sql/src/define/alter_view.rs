@@ -10,11 +10,10 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::comment_name;
 use crate::parse::{SequenceChange, SequenceCommand};
-use crate::path::{beside, kept, local, schema_name, schema_of, shown, unknown_schema};
+use crate::path::{beside, local, schema_name, schema_of, shown};
 use crate::relation::{Relation, delete_object, kind, object, put_object};
 use crate::result::{Complete, Tag};
 use crate::rights::{Access, Rights};
-use crate::schemas::has_schema;
 use crate::sequences::SequenceChanges;
 use crate::views::view_named;
 use sqlparser::ast::{
@@ -165,12 +164,7 @@ fn of_view(
         Change::OwnerTo(owner) => return check_owner(owner, user),
         Change::RenameTo(to) => beside(name, to),
         Change::SetSchema(schema) if schema == schema_of(name) => return Ok(()),
-        Change::SetSchema(schema) => {
-            if !has_schema(tx.view(), schema)? {
-                return Err(unknown_schema(schema));
-            }
-            kept(schema, local(name))
-        }
+        Change::SetSchema(schema) => rights.path().moved_name(tx.view(), schema, local(name))?,
     };
     // The privileges are checked for both names, so that renaming does not circumvent them.
     rights.check(name, Access::Define)?;

@@ -10,6 +10,7 @@ use super::naming::{chosen, only_column};
 use super::options::check_table;
 use super::options::{is_unsaid, logged_all_the_same, skipped};
 use super::reference::add_foreign;
+use super::unread::check_unread;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
@@ -45,6 +46,7 @@ pub(super) fn new_name(
 ) -> Result<String, SqlError> {
     let name = path.new_name(tx.view(), name, temporary)?;
     check_not_own(&name)?;
+    check_unread(tx.view(), &name)?;
     check_no_type(tx, &name).map_err(|error| {
         error.hint(
             "A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.",
@@ -112,6 +114,7 @@ pub(crate) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), Sq
         true => Err(exists(name)),
         false => {
             check_not_own(name)?;
+            check_unread(tx.view(), name)?;
             check_no_type(tx, name)
         }
     }

@@ -49,7 +49,7 @@ impl Model {
         }
         let source = tx.view();
         let relation = Relation::named(source, &rights.path().find(source, table)?)?;
-        rights.check(&relation.name, Access::Read)?;
+        crate::keyspace::check_right(source, rights, &relation.name, Access::Read)?;
         let mut included = BTreeSet::new();
         for option in options {
             let TypeModifier::String(option) = option else {

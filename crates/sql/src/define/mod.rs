@@ -37,6 +37,7 @@ mod sequence;
 mod sequences;
 mod type_names;
 mod types;
+mod unread;
 mod validating;
 mod validity;
 mod view;
@@ -276,7 +277,8 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
         _ => return Err(may_not_define()),
     };
     for name in names {
-        rights.check(&rights.path().find(source, name)?, Access::Define)?;
+        let name = rights.path().find(source, name)?;
+        keyspace::check_right(source, &rights, &name, Access::Define)?;
     }
     Ok(())
 }

@@ -18,16 +18,13 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{comment_name, name_of};
 use crate::parse::{Restart, SequenceChange, SequenceCommand};
-use crate::path::{
-    PUBLIC, beside, kept, local, name_in, schema_of, shown, unknown_schema, written, written_whole,
-};
+use crate::path::{PUBLIC, beside, kept, local, name_in, schema_of, shown, written, written_whole};
 use crate::relation::{
     ColumnNotes, Relation, RelationColumn, TableNotes, delete_object, kind, object, parsed,
     printed, put_object,
 };
 use crate::result::{Complete, Tag};
 use crate::rights::{Access, Rights};
-use crate::schemas::has_schema;
 use crate::search_path::SearchPath;
 use crate::sequence_names::{drawn_of, renamed};
 use crate::sequences::{Sequence, SequenceChanges};
@@ -109,16 +106,13 @@ pub(super) fn run(
             sequences.goes_on(database.counters(), &name, &to, 0)?;
         }
         SequenceChange::SetSchema(schema) => {
-            if !has_schema(tx.view(), schema)? {
-                return Err(unknown_schema(schema));
-            }
             if owner_of(tx, &name)?.is_some() {
                 return Err(SqlError::unsupported(
                     "cannot move an owned sequence into another schema",
                 ));
             }
-            let to = kept(schema, local(&name));
-            if to != name {
+            if schema != schema_of(&name) {
+                let to = path.moved_name(tx.view(), schema, local(&name))?;
                 rights.check(&to, Access::Define)?;
                 check_new_name(tx, &to)?;
                 move_to(tx, &name, &to)?;

@@ -13,7 +13,7 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{name_of, quoted_literal};
 use crate::parse::{TypeChange, TypeCommand};
-use crate::path::{beside, kept, local, shown, written};
+use crate::path::{beside, local, schema_of, shown, written};
 use crate::relation::Relation;
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights};
@@ -344,8 +344,8 @@ pub(super) fn change(
             types.store(tx)?;
         }
         TypeChange::SetSchema(schema) => {
-            let to = kept(schema, local(&name));
-            if to != name {
+            if schema != schema_of(&name) {
+                let to = path.moved_name(tx.view(), schema, local(&name))?;
                 check_new_name(tx, &to)?;
                 let mut types = UserTypes::clone(&*UserTypes::of(tx.view())?);
                 moved(&mut types, &name, &to)?;

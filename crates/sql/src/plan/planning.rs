@@ -48,6 +48,8 @@ pub(crate) struct Queries {
     pub without_schema: BTreeMap<usize, String>,
     /// The stored names of the tables and views that the text names, and of those that its views name.
     pub names: BTreeSet<String>,
+    /// The names of tables of keys that are found only as an older version had them.
+    pub older: BTreeSet<String>,
     /// The queries named by `WITH`, the innermost last.
     pub named: Vec<Arc<NamedQuery>>,
     /// The queries around this one, as its expressions refer to them.
@@ -165,7 +167,7 @@ impl<'a> Planning<'a> {
             }
             found => found?,
         };
-        self.queries.rights.check(&relation.name, access)?;
+        crate::keyspace::check_right(self.source, &self.queries.rights, &relation.name, access)?;
         if access > Access::Read {
             if relation.notes.materialized.is_some() {
                 let text = format!("cannot change materialized view \"{}\"", relation.local());
@@ -191,6 +193,7 @@ impl<'a> Planning<'a> {
             && let Some(older) = crate::keyspace::older_name(self.source, &name_of(word))
             && !crate::schemas::is_there(self.source, &found)?
         {
+            self.queries.older.insert(name_of(word));
             found = older;
         }
         if let ([ObjectNamePart::Identifier(word)], schema) = (&name.0[..], schema_of(&found))

@@ -118,6 +118,17 @@ pub(crate) fn names_read(
     Ok(planning.queries.names)
 }
 
+/// The tables of keys that a view's text finds only by the names of an older version.
+///
+/// # Errors
+/// Errors of [`draft_view`].
+pub(crate) fn older_names(source: &dyn Source, text: &str) -> Result<BTreeSet<String>, SqlError> {
+    let mut parameters = Parameters::default();
+    let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()))?;
+    draft_by_itself(&mut planning, &*query_of(text)?)?;
+    Ok(planning.queries.older)
+}
+
 /// A view, materialized or not, that can no longer be planned, with the error.
 ///
 /// # Errors

@@ -5,10 +5,11 @@ use super::Prepared;
 use crate::column::ResultColumn;
 use crate::error::SqlError;
 use crate::expression::Parameters;
-use crate::plan::planning::Planning;
+use crate::plan::planning::{Planning, Queries};
 use crate::plan::{Plan, Planned};
 use crate::source::Source;
 use crate::types::SqlType;
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -108,19 +109,35 @@ impl Prepared {
         error
     }
 
+    /// The tables of keys that it finds only by the names of an older version.
+    ///
+    /// # Errors
+    /// An error in the statement.
+    pub(crate) fn older_names(&self, source: &dyn Source) -> Result<BTreeSet<String>, SqlError> {
+        let mut parameters = Parameters::given(&self.known_parameters()).named(self.names.clone());
+        Ok(self.plan_with(&mut parameters, source)?.1.older)
+    }
+
     fn plan_now(&self, version: u64, source: &dyn Source) -> Result<Planned, SqlError> {
         let parameters = Parameters::given(&self.known_parameters());
         let mut parameters = parameters.named(self.names.clone());
-        let mut planning = Planning::new(source, &mut parameters, &self.rights())?;
-        let plan = match &self.statement {
-            Some(statement) => Plan::of(&mut planning, statement)?,
-            None => return Err(SqlError::syntax("there is no statement")),
-        };
-        let queries = planning.queries;
+        let (plan, queries) = self.plan_with(&mut parameters, source)?;
         queries.check_populated()?;
         let _ = self.parameters.set(parameters.decided());
         let _ = self.columns.set(plan.columns().cloned());
         Ok(Planned::new(plan, version, queries))
+    }
+
+    fn plan_with(
+        &self,
+        parameters: &mut Parameters,
+        source: &dyn Source,
+    ) -> Result<(Plan, Queries), SqlError> {
+        let mut planning = Planning::new(source, parameters, &self.rights())?;
+        match &self.statement {
+            Some(statement) => Ok((Plan::of(&mut planning, statement)?, planning.queries)),
+            None => Err(SqlError::syntax("there is no statement")),
+        }
     }
 
     /// Notes the description of a statement without a plan.
