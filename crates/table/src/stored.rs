@@ -223,8 +223,10 @@ fn identity(what: &What) -> Vec<u8> {
     let mut bytes = what.definition.name.clone().into_bytes();
     bytes.push(0);
     let IndexDefinition {
-        unique, nulls_equal, ..
-    } = *what.definition;
+        unique,
+        nulls_equal,
+        ..
+    } = what.definition;
     bytes.push(u8::from(unique) | u8::from(nulls_equal) << 1);
     for part in &what.definition.key {
         bytes.extend((part.column as u64).to_le_bytes());

@@ -75,7 +75,9 @@ fn context_of(
         inbox: state.inbox.clone(),
         listed: state.listed.clone(),
         waits: state.waits.clone(),
-        claims: state.claims.claiming(only_reads),
+        claims: state
+            .claims
+            .claiming(only_reads, database.tables().is_some()),
     }
 }
 
