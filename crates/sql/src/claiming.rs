@@ -120,6 +120,13 @@ impl SessionClaims {
         }
     }
 
+    /// Notes that the statement empties tables.
+    pub fn empties(&self, tables: &[u16]) {
+        if let (true, None, Some(locker)) = (self.of_changes, &self.again, &self.locker) {
+            tables.iter().for_each(|table| locker.hold_changed(*table));
+        }
+    }
+
     /// The place to which the transaction's locks can be given back.
     pub fn mark(&self) -> usize {
         self.locker.as_ref().map_or(0, Locker::mark)

@@ -41,7 +41,6 @@ mod presence;
 pub(crate) mod query;
 pub(crate) mod recursion;
 mod repeatable;
-mod repeatable;
 pub(crate) mod rewriting;
 mod row_locks;
 mod scopes;

@@ -397,6 +397,10 @@ impl Call<'_> {
                         "a transaction that runs aside defines nothing",
                     ));
                 };
+                if database.tables().is_some() {
+                    let emptied = define::emptied(tx.view(), given.statement);
+                    state.claims.empties(&emptied);
+                }
                 let user = &state.user;
                 let complete = define::run(tx, database, given.statement, sequences, (user, None))?;
                 tx.defined()?;
