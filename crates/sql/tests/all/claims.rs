@@ -3,7 +3,7 @@
 
 use crate::common::{Fresh, copy_in, query, run, session};
 use sardonyx_base::random::{Random, seeds};
-use sardonyx_sql::{Database, Session, code};
+use sardonyx_sql::{Database, Session, SqlError, code};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -422,6 +422,9 @@ fn queries_inside_one_that_skips_rows_are_compared() {
     }
 }
 
+/// A way to change a table.
+type Way = dyn Fn(&mut Session) -> Result<(), SqlError>;
+
 #[test]
 fn lock_table_waits_for_inserts_copies_and_truncate() {
     let insert =
@@ -435,8 +438,7 @@ fn lock_table_waits_for_inserts_copies_and_truncate() {
         .map(drop)
     };
     let truncate = |session: &mut Session| run(session, "truncate jobs").map(drop);
-    let ways: [&dyn Fn(&mut Session) -> Result<(), sardonyx_sql::SqlError>; 3] =
-        [&insert, &copy, &truncate];
+    let ways: [&Way; 3] = [&insert, &copy, &truncate];
     for way in ways {
         for aside_from in [0, 1000] {
             let fresh = Fresh::new();
