@@ -107,11 +107,29 @@ impl Lock {
             .map(|(other, _)| *other)
     }
 
-    /// True if a session can take the lock now. A holder does not wait for those in the queue.
+    /// The sessions for which one waits that asks for a mode. A holder does not wait for those in the queue, nor for
+    /// anyone if it has the mode.
+    fn in_the_way(&self, session: u64, mode: TableMode) -> impl Iterator<Item = u64> + '_ {
+        let own = self.held.get(&session);
+        let has = own.is_some_and(|held| mode.is_within(held.modes()));
+        let holders = self.held_against(session, mode).filter(move |_| !has);
+        let awaited = self.awaited_against(session, mode);
+        let is_holder = own.is_some();
+        holders.chain(awaited.filter(move |_| !is_holder))
+    }
+
+    /// True if a session can take the lock now.
     fn is_free(&self, session: u64, mode: TableMode) -> bool {
-        self.held_against(session, mode).next().is_none()
-            && (self.held.contains_key(&session)
-                || self.awaited_against(session, mode).next().is_none())
+        self.in_the_way(session, mode).next().is_none()
+    }
+
+    /// True if rows of the table are not to be claimed by a session that does not wait: for those that have locked the
+    /// table, and for those that wait to do so. Else a steady stream of claims would hold them up for ever.
+    fn excludes_rows(&self, session: u64) -> bool {
+        let mode = TableMode::RowShare;
+        self.held_against(session, mode).next().is_some()
+            || !self.held.contains_key(&session)
+                && self.awaited_against(session, mode).next().is_some()
     }
 }
 
@@ -133,6 +151,8 @@ struct State {
     /// The locks and claims of sessions' transactions, in the order of their taking.
     taken: BTreeMap<u64, Vec<Taken>>,
     sessions: u64,
+    /// True if a lock was released, or a queue left, for which others wait.
+    wakes: bool,
 }
 
 impl State {
@@ -211,13 +231,15 @@ impl State {
         Ok(Claim::New)
     }
 
-    /// True if others have claimed a row, or locked its table, so that a session cannot claim it.
+    /// True if others have claimed a row, or locked its table, so that a session cannot claim it. Its own claim counts
+    /// first.
     fn is_claimed(&self, session: u64, (table, row): (u16, RowHash), mode: RowMode) -> bool {
+        if self.rows.has(table, row, session, mode) {
+            return false;
+        }
         let lock = self.locks.get(&Key::Table(table));
-        let mut locked = lock
-            .into_iter()
-            .flat_map(|lock| lock.held_against(session, TableMode::RowShare));
-        locked.next().is_some() || self.rows.is_claimed(table, row, session, mode)
+        lock.is_some_and(|lock| lock.excludes_rows(session))
+            || self.rows.is_claimed(table, row, session, mode)
     }
 
     /// Gives back the newest claim of a row.
@@ -252,8 +274,7 @@ impl State {
             let Some(lock) = self.locks.get(&key) else {
                 continue;
             };
-            let holders = lock.held_against(waits, mode);
-            for other in holders.chain(lock.awaited_against(waits, mode)) {
+            for other in lock.in_the_way(waits, mode) {
                 if other == session {
                     return true;
                 }
@@ -280,7 +301,9 @@ impl State {
         let Some(held) = lock.held.get_mut(&session) else {
             return;
         };
+        let before = *held;
         change(held);
+        self.wakes |= *held != before && !lock.waiting.is_empty();
         if held.is_none() {
             lock.held.remove(&session);
             if let Some(keys) = self.keys.get_mut(&session) {
@@ -303,6 +326,7 @@ impl State {
         self.waits.remove(&session);
         if let Some(lock) = self.locks.get_mut(&key) {
             lock.waiting.retain(|(of, _)| *of != session);
+            self.wakes |= !lock.waiting.is_empty();
         }
         self.forget_unused(key);
     }
@@ -329,6 +353,15 @@ pub(crate) struct AdvisoryLocks {
 impl AdvisoryLocks {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends a change of the state: wakes the waiting sessions, if it may concern them.
+    fn wake(&self, mut state: MutexGuard<'_, State>) {
+        let wakes = std::mem::take(&mut state.wakes);
+        drop(state);
+        if wakes {
+            self.changed.notify_all();
+        }
     }
 
     /// A session's way to them.
@@ -382,13 +415,16 @@ impl Locker {
             return Ok(());
         }
         state.wait_for(self.session, key, mode.lock);
+        // The last of a circle that begins to wait closes it. It is searched again at each look only, as wakes are many.
+        let mut searches = true;
         let taken = loop {
-            if state.is_circle(self.session) {
+            if searches && state.is_circle(self.session) {
                 let text = "deadlock detected: another session waits for a lock of this one";
                 break Err(SqlError::new(code::DEADLOCK, text));
             }
             let waited = self.locks.changed.wait_timeout(state, BETWEEN_LOOKS);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = waited.unwrap_or_else(PoisonError::into_inner);
+            (state, searches) = (waited.0, waited.1.timed_out());
             match state.try_take(self.session, key, mode) {
                 Ok(true) => break Ok(()),
                 Ok(false) => {}
@@ -399,15 +435,15 @@ impl Locker {
             }
         };
         state.wait_no_more(self.session, key);
-        drop(state);
-        self.locks.changed.notify_all();
+        self.locks.wake(state);
         taken
     }
 
     /// Releases one hold of the session on a lock. False if it does not have it.
     pub fn release(&self, key: Key, is_shared: bool) -> bool {
         let mut has = false;
-        self.locks.state().change_one(self.session, key, |held| {
+        let mut state = self.locks.state();
+        state.change_one(self.session, key, |held| {
             let count = match is_shared {
                 true => &mut held.shared,
                 false => &mut held.exclusive,
@@ -415,16 +451,17 @@ impl Locker {
             has = *count > 0;
             *count = count.saturating_sub(1);
         });
-        self.locks.changed.notify_all();
+        self.locks.wake(state);
         has
     }
 
     /// Releases the session's locks; those of its transaction stay.
     pub fn release_session(&self) {
-        self.locks.state().change(self.session, |held| {
+        let mut state = self.locks.state();
+        state.change(self.session, |held| {
             (held.exclusive, held.shared) = (0, 0);
         });
-        self.locks.changed.notify_all();
+        self.locks.wake(state);
     }
 
     /// The transaction has ended.
@@ -448,8 +485,9 @@ impl Locker {
             _ => self.has_taken.load(Ordering::Relaxed),
         };
         if has_taken {
-            self.locks.state().return_to(self.session, mark);
-            self.locks.changed.notify_all();
+            let mut state = self.locks.state();
+            state.return_to(self.session, mark);
+            self.locks.wake(state);
         }
     }
 

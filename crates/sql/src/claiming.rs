@@ -38,8 +38,8 @@ pub(crate) enum Recorded {
     Rows(Arc<Admitted>),
     /// `NOWAIT` met no claim.
     All,
-    /// `NOWAIT` was refused.
-    Refused(String),
+    /// `NOWAIT` was refused, or a query with `SKIP LOCKED` failed before it had its rows.
+    Failed(SqlError),
 }
 
 /// The outcomes of a statement's queries, in the order of their runs.
@@ -53,7 +53,7 @@ pub(crate) fn bytes_of_log(log: &ClaimLog) -> usize {
             keys.sum::<usize>() + 2 * admitted.rows.len() * size_of::<Row>()
         }
         Recorded::All => 0,
-        Recorded::Refused(table) => table.len(),
+        Recorded::Failed(error) => error.message.len(),
     };
     size_of_val(log.as_slice()) + log.iter().map(of_one).sum::<usize>()
 }
@@ -96,11 +96,13 @@ impl SessionClaims {
     }
 
     /// The claims for a part of the statement.
-    pub fn claiming(&self, only_reads: bool) -> Option<Claiming> {
+    ///
+    /// Changes are claimed only of tables in main memory: no query asks for other claims.
+    pub fn claiming(&self, only_reads: bool, in_memory: bool) -> Option<Claiming> {
         let locker = self.locker.clone()?;
         Some(Claiming {
             locker,
-            of_changes: self.of_changes && self.again.is_none(),
+            of_changes: in_memory && self.of_changes && self.again.is_none(),
             only_reads,
             base: self.base.clone(),
             again: self.again.clone(),
@@ -115,6 +117,13 @@ impl SessionClaims {
         if let Some(claiming) = claiming {
             self.next = claiming.next.get();
             self.log.append(&mut claiming.log.into_inner());
+        }
+    }
+
+    /// Notes that the statement empties tables.
+    pub fn empties(&self, tables: &[u16]) {
+        if let (true, None, Some(locker)) = (self.of_changes, &self.again, &self.locker) {
+            tables.iter().for_each(|table| locker.hold_changed(*table));
         }
     }
 
@@ -184,9 +193,19 @@ impl Claiming {
         })
     }
 
-    /// Records the outcome of a query.
-    pub fn record(&self, recorded: Recorded) {
-        self.log.borrow_mut().push(recorded);
+    /// Records the outcome of a query that begins, unless [`Claiming::record_at`] sets another one. Returns the place of the
+    /// record: it comes before those of queries inside this one, as they ask for theirs later.
+    pub fn record(&self, recorded: Recorded) -> usize {
+        let mut log = self.log.borrow_mut();
+        log.push(recorded);
+        log.len() - 1
+    }
+
+    /// Records the outcome of a query at its place. Records of queries inside it are forgotten: it ran them for itself.
+    pub fn record_at(&self, place: usize, recorded: Recorded) {
+        let mut log = self.log.borrow_mut();
+        log.truncate(place);
+        log.push(recorded);
     }
 
     /// True if rows that the statement changes are claimed.

@@ -81,7 +81,19 @@ impl RowClaims {
         excludes(&of.whole) || of.rows.get(&row).is_some_and(excludes)
     }
 
-    /// Claims a row. `None` if the session has claimed it in this mode before. At the bound of all rows, an `urgent` claim
+    /// True if a session has claimed a row in a mode, or in a stronger one.
+    pub fn has(&self, table: u16, row: RowHash, session: u64, mode: RowMode) -> bool {
+        let Some(of) = self.tables.get(&table) else {
+            return false;
+        };
+        let own = of
+            .rows
+            .get(&row)
+            .map_or(0, |there| modes_of(there, session));
+        (modes_of(&of.whole, session) | own) & mode.or_stronger() != 0
+    }
+
+    /// Claims a row. `None` if the session has claimed it in this mode, or in a stronger one. At the bound of all rows, an `urgent` claim
     /// becomes one of the whole table.
     ///
     /// # Errors
@@ -99,7 +111,7 @@ impl RowClaims {
             .rows
             .get(&row)
             .map_or(0, |there| modes_of(there, session));
-        if (whole | own) & mode.bit() != 0 {
+        if (whole | own) & mode.or_stronger() != 0 {
             return Ok(None);
         }
         let is_known = own != 0;

@@ -22,6 +22,17 @@ pub(crate) enum TableMode {
 pub(crate) type Modes = u8;
 
 impl TableMode {
+    pub const ALL: [TableMode; 8] = [
+        TableMode::AccessShare,
+        TableMode::RowShare,
+        TableMode::RowExclusive,
+        TableMode::ShareUpdateExclusive,
+        TableMode::Share,
+        TableMode::ShareRowExclusive,
+        TableMode::Exclusive,
+        TableMode::AccessExclusive,
+    ];
+
     pub fn of(mode: Option<&LockTableMode>) -> TableMode {
         match mode {
             Some(LockTableMode::AccessShare) => TableMode::AccessShare,
@@ -52,6 +63,13 @@ impl TableMode {
             TableMode::AccessExclusive => 0b1111_1111,
         }
     }
+
+    /// True if a holder of some modes has this one with them: one of them excludes all that it excludes.
+    pub fn is_within(self, held: Modes) -> bool {
+        let stronger = |mode: &TableMode| self.excluded() & !mode.excluded() == 0;
+        let mut all = TableMode::ALL.iter().filter(|mode| stronger(mode));
+        all.any(|mode| held & mode.bit() != 0)
+    }
 }
 
 /// A mode of a lock on a row, the weakest first.
@@ -67,6 +85,11 @@ pub(crate) enum RowMode {
 impl RowMode {
     pub fn bit(self) -> Modes {
         1 << self as u8
+    }
+
+    /// This mode and the stronger ones.
+    pub fn or_stronger(self) -> Modes {
+        0b1111 & !(self.bit() - 1)
     }
 
     /// The modes in which no other session holds the lock at the same time.
@@ -96,17 +119,7 @@ mod tests {
 
     #[test]
     fn two_modes_exclude_each_other_or_neither_does() {
-        use TableMode::*;
-        let all = [
-            AccessShare,
-            RowShare,
-            RowExclusive,
-            ShareUpdateExclusive,
-            Share,
-            ShareRowExclusive,
-            Exclusive,
-            AccessExclusive,
-        ];
+        let all = TableMode::ALL;
         for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (*a, *b))) {
             let excludes = |a: TableMode, b: TableMode| a.excluded() & b.bit() != 0;
             assert_eq!(excludes(a, b), excludes(b, a), "{a:?} {b:?}");

@@ -54,6 +54,8 @@ pub struct Prepared {
     rights: Mutex<Arc<Rights>>,
     /// True if its text names tables as values.
     names_tables: bool,
+    /// True if its text may have `SKIP LOCKED` or `NOWAIT`.
+    may_claim: bool,
     /// True if its text reads or sets the session's state.
     asks_session: bool,
     /// True if its text sets parameters of the session.
@@ -115,6 +117,7 @@ impl Prepared {
             notifies,
             only_signals,
             names_tables: names_tables(&lower),
+            may_claim: lower.contains("locked") || lower.contains("nowait"),
             text,
             statement,
             special: None,
@@ -538,6 +541,12 @@ impl Prepared {
 
     pub(crate) fn names_tables(&self) -> bool {
         self.names_tables
+    }
+
+    /// True if it locks rows, by its plan; before it has one, if it may ask for claims.
+    pub(crate) fn locks_rows(&self) -> bool {
+        let plan = self.last_plan();
+        plan.map_or(self.may_claim, |plan| plan.locks_rows)
     }
 }
 

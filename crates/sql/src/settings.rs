@@ -420,6 +420,11 @@ impl Settings {
         self.values().generator.is_some()
     }
 
+    /// The generator of the session's random numbers, if it has a seed of its own.
+    pub fn generator(&self) -> Option<Generator> {
+        self.values().generator
+    }
+
     /// The next of the session's random numbers; `None` without a seed.
     pub fn next_random(&mut self) -> Option<f64> {
         self.values().generator?;

@@ -129,3 +129,88 @@ fn a_lock_of_a_table_excludes_claims_of_its_rows() {
         assert_eq!(taken.expect("there is room"), is_free, "{lock:?}");
     }
 }
+
+const OF_TRANSACTION: Mode = Mode {
+    lock: TableMode::AccessExclusive,
+    of_transaction: true,
+};
+
+#[test]
+fn a_session_has_the_weaker_modes_of_its_locks_and_claims() {
+    let locks = Arc::new(AdvisoryLocks::default());
+    let [first, second] = [(); 2].map(|()| locks.enter());
+    let key = Key::Table(1);
+    let take = |lock| {
+        first.try_take(
+            key,
+            Mode {
+                lock,
+                ..OF_TRANSACTION
+            },
+        )
+    };
+    assert!(take(TableMode::Exclusive).expect("there is room"));
+    // A change does not wait for the lock.
+    second.hold_changed(1);
+    for lock in [TableMode::Exclusive, TableMode::Share, TableMode::RowShare] {
+        assert!(take(lock).expect("there is room"), "{lock:?}");
+    }
+    assert!(!take(TableMode::AccessExclusive).expect("there is room"));
+    let claim = |of: &super::Locker, mode, urgent| {
+        of.claim((2, 7), mode, urgent).expect("it is in the bound")
+    };
+    assert_eq!(claim(&first, RowMode::Update, false), Claim::New);
+    assert_eq!(claim(&second, RowMode::Update, true), Claim::New);
+    for mode in [RowMode::Update, RowMode::Share] {
+        assert!(!first.is_claimed((2, 7), mode), "{mode:?}");
+        assert_eq!(claim(&first, mode, false), Claim::Had, "{mode:?}");
+    }
+}
+
+#[test]
+fn a_holder_that_waits_is_not_in_a_circle_with_those_behind_it() {
+    let locks = Arc::new(AdvisoryLocks::default());
+    let [first, second, third] = [(); 3].map(|()| locks.enter());
+    let key = Key::One(1);
+    for of in [&first, &third] {
+        assert!(of.try_take(key, SHARED).expect("there is room"));
+    }
+    let mut state = locks.state();
+    state.wait_for(second.session, key, TableMode::Exclusive);
+    state.wait_for(first.session, key, TableMode::Exclusive);
+    assert!(!state.is_circle(first.session), "the third session runs");
+    state.wait_for(third.session, key, TableMode::Exclusive);
+    assert!(state.is_circle(third.session));
+}
+
+#[test]
+fn a_lock_that_waits_for_claims_goes_before_new_ones() {
+    let locks = Arc::new(AdvisoryLocks::default());
+    let [first, second, third] = [(); 3].map(|()| locks.enter());
+    let claim = |of: &super::Locker, row| {
+        of.claim((1, row), RowMode::Update, false)
+            .expect("it is in the bound")
+    };
+    assert_eq!(claim(&first, 1), Claim::New);
+    let mut state = locks.state();
+    state.wait_for(second.session, Key::Table(1), TableMode::Exclusive);
+    drop(state);
+    assert_eq!(claim(&third, 2), Claim::Refused);
+    assert_eq!(claim(&first, 2), Claim::New);
+}
+
+#[test]
+fn only_the_end_of_an_awaited_lock_wakes_others() {
+    let locks = Arc::new(AdvisoryLocks::default());
+    let [first, second] = [(); 2].map(|()| locks.enter());
+    for number in 0..2 {
+        let taken = first.try_take(Key::Table(number), OF_TRANSACTION);
+        assert!(taken.expect("there is room"));
+    }
+    let mut state = locks.state();
+    state.wait_for(second.session, Key::Table(0), TableMode::Share);
+    state.return_to(first.session, 1);
+    assert!(!state.wakes);
+    state.return_to(first.session, 0);
+    assert!(state.wakes);
+}

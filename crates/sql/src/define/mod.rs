@@ -65,7 +65,7 @@ use crate::keyspace;
 use crate::names::name_of;
 use crate::path::beside;
 use crate::prepared::Prepared;
-use crate::relation::{kind, object};
+use crate::relation::{Relation, kind, object};
 use crate::result::Complete;
 use crate::rights::{Access, Rights};
 use crate::search_path::SearchPath;
@@ -76,6 +76,21 @@ use sqlparser::ast::{
     Statement,
 };
 use std::sync::Arc;
+
+/// The tables that `TRUNCATE` names, as far as they are there.
+pub(crate) fn emptied(source: &dyn Source, prepared: &Prepared) -> Vec<u16> {
+    let Some(Statement::Truncate(truncate)) = prepared.statement() else {
+        return Vec::new();
+    };
+    let rights = prepared.rights();
+    let number_of = |name| {
+        let name = rights.path().find(source, name).ok()?;
+        let relation = Relation::named(source, &name).ok()?;
+        Some(relation.number)
+    };
+    let tables = truncate.table_names.iter();
+    tables.filter_map(|table| number_of(&table.name)).collect()
+}
 
 /// Runs a data definition statement of a user. `with` is there if it computes values of rows ([`computes_rows`]).
 ///

@@ -32,6 +32,24 @@ pub(crate) struct Kept {
     pub last_rounds: RefCell<HashMap<usize, Rc<Table>>>,
 }
 
+impl Kept {
+    /// The same results, for a run whose own ones are dropped after it.
+    pub fn branch(&self) -> Kept {
+        Kept {
+            spent: Spent {
+                bytes: self.spent.bytes.clone(),
+                ..Spent::default()
+            },
+            lists: Lists::default(),
+            semi_joins: self.semi_joins.clone(),
+            keyed_values: self.keyed_values.clone(),
+            answers: self.answers.clone(),
+            tables: self.tables.clone(),
+            last_rounds: self.last_rounds.clone(),
+        }
+    }
+}
+
 /// An answer with its arguments.
 pub(crate) type Asked = (Vec<Value>, Rc<Answer>);
 

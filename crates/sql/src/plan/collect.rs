@@ -42,6 +42,8 @@ pub(crate) struct Collector<'p, 'e> {
     /// The number of kept rows from which the unwanted ones are dropped again.
     next_drop: usize,
     late: Late,
+    /// True if no values are computed: the rows are only claimed and counted.
+    only_counts: bool,
     /// True if rows skipped by OFFSET are computed: they may fail, or call volatile functions.
     computes_skipped: bool,
     /// A buffer for the keys of the current row.
@@ -62,6 +64,7 @@ impl<'p, 'e> Collector<'p, 'e> {
         admission: Option<&'p Admission<'p>>,
         sink: RowSink<'p>,
     ) -> Self {
+        let only_counts = admission.is_some_and(|admission| admission.only_counts(&plan.locks));
         let tells_apart = plan.is_distinct || !plan.distinct_on.is_empty();
         Collector {
             plan,
@@ -74,7 +77,8 @@ impl<'p, 'e> Collector<'p, 'e> {
             last: None,
             next_drop: 0,
             late: Late::of(plan),
-            computes_skipped: plan.output.computes(),
+            only_counts,
+            computes_skipped: plan.output.computes() && !only_counts,
             keys: Vec::new(),
             values: Vec::with_capacity(plan.output.width()),
             admission,
@@ -105,7 +109,9 @@ impl<'p, 'e> Collector<'p, 'e> {
             return Ok(true);
         }
         self.values.clear();
-        self.plan.output.push(row, self.with, &mut self.values)?;
+        if !self.only_counts {
+            self.plan.output.push(row, self.with, &mut self.values)?;
+        }
         if self.seen.is_some() {
             let apart = self.apart(row)?;
             if !self.is_new(apart)? {
@@ -172,7 +178,7 @@ impl<'p, 'e> Collector<'p, 'e> {
         }
         self.values.clear();
         let outputs = self.plan.output.expressions.iter().enumerate();
-        for (place, expression) in outputs {
+        for (place, expression) in outputs.filter(|_| !self.only_counts) {
             let same = self.late.keys.iter().find(|(of, _)| *of == place);
             self.values
                 .push(match (same, self.late.outputs.contains(&place)) {
@@ -262,8 +268,10 @@ impl<'p, 'e> Collector<'p, 'e> {
                 admission.has_lost();
                 continue;
             }
-            self.late
-                .compute(self.plan, &row.row, self.with, &mut row.values)?;
+            if !self.only_counts {
+                self.late
+                    .compute(self.plan, &row.row, self.with, &mut row.values)?;
+            }
             if self.skip > 0 {
                 self.skip -= 1;
                 continue;

@@ -29,6 +29,7 @@ impl InsertPlan {
         tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
     ) -> Result<(u64, Table), SqlError> {
+        self.note(with);
         if self.asks_beside_rows {
             return self.run_at_once(tx, with);
         }
@@ -56,6 +57,13 @@ impl InsertPlan {
             }
         }
         Ok((inserting.count, inserting.table))
+    }
+
+    /// Notes for `LOCK TABLE` that the transaction inserts rows.
+    fn note(&self, with: &Environment<'_>) {
+        if let Some(claims) = &with.context.claims {
+            claims.inserts(self.number);
+        }
     }
 
     /// Finds out all changes before the first is made.
@@ -153,10 +161,8 @@ impl InsertPlan {
         rows: &[Vec<Value>],
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
+        self.note(with);
         let mut inserting = Inserting::of(self, with);
-        if let Some(claims) = &with.context.claims {
-            claims.inserts(self.number);
-        }
         for row in rows {
             with.context.look_at_row()?;
             let mut row = row.clone();
@@ -241,6 +247,7 @@ impl InsertPlan {
         rows: impl Iterator<Item = Result<Vec<Value>, SqlError>>,
         failed: &mut dyn FnMut(usize, SqlError) -> Result<(), SqlError>,
     ) -> Result<u64, SqlError> {
+        self.note(with);
         let mut inserting = Inserting::of(self, with);
         for (number, row) in rows.enumerate() {
             row.and_then(|row| inserting.insert(tx, row))

@@ -72,6 +72,12 @@ fn locked_row(
 }
 
 impl Admission<'_> {
+    /// True if the rows are only claimed and counted: their values are computed when they are given.
+    pub fn only_counts(&self, locks: &[RowLock]) -> bool {
+        let skips = || locks.iter().any(|lock| lock.meeting == Meeting::Skips);
+        matches!(self, Admission::Claim(_)) && skips()
+    }
+
     /// The keys of a row, if it can be given so far; it is not claimed yet.
     ///
     /// # Errors
@@ -250,30 +256,20 @@ impl SelectPlan {
                 Some(Recorded::Rows(admitted)) => {
                     self.give(source, with, (most, &admitted, claiming), sink)
                 }
-                Some(Recorded::Refused(table)) => Err(not_available(&table)),
+                Some(Recorded::Failed(error)) => Err(error),
                 Some(Recorded::All) | None => self.rows_of(source, with, (most, None), sink),
             };
         }
-        let ran = match skips {
-            true => self.skipping(source, with, (most, claiming), sink),
-            false => {
-                let round = Box::new(Round::new(with, claiming, &self.locks));
-                let admission = Admission::Claim(round);
-                let ran = self.rows_of(source, with, (most, Some(&admission)), sink);
-                if fails && ran.is_ok() {
-                    claiming.record(Recorded::All);
-                }
-                ran
-            }
-        };
-        if let Err(error) = &ran
+        if skips {
+            return self.skipping(source, with, (most, claiming), sink);
+        }
+        let place = fails.then(|| claiming.record(Recorded::All));
+        let admission = Admission::Claim(Box::new(Round::new(with, claiming, &self.locks)));
+        let ran = self.rows_of(source, with, (most, Some(&admission)), sink);
+        if let (Some(place), Err(error)) = (place, &ran)
             && error.code == code::LOCK_NOT_AVAILABLE
-            && fails
         {
-            let names = self.locks.iter().map(|lock| &lock.name);
-            let mut names = names.filter(|name| error.message.ends_with(&format!("\"{name}\"")));
-            let name = names.next().cloned().unwrap_or_default();
-            claiming.record(Recorded::Refused(name));
+            claiming.record_at(place, Recorded::Failed(error.clone()));
         }
         ran
     }
@@ -286,30 +282,84 @@ impl SelectPlan {
         (most, claiming): (u64, &Claiming),
         sink: RowSink<'_>,
     ) -> Result<(), SqlError> {
+        self.check_repeatable()?;
+        let place = claiming.record(Recorded::All);
+        match self.claimed(source, with, (most, claiming)) {
+            Ok(admitted) => {
+                let admitted = Arc::new(admitted);
+                claiming.record_at(place, Recorded::Rows(admitted.clone()));
+                self.give(source, with, (most, &admitted, claiming), sink)
+            }
+            // The rows that were left out when it failed are not known later.
+            Err(error) => {
+                claiming.record_at(place, Recorded::Failed(error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    /// Claims rows: those that the query gives.
+    fn claimed(
+        &self,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        (most, claiming): (u64, &Claiming),
+    ) -> Result<Admitted, SqlError> {
         let wanted = self.limits(with)?.1.min(most);
         let admission = Admission::Claim(Box::new(Round::new(with, claiming, &self.locks)));
         let Admission::Claim(round) = &admission else {
-            return Ok(());
+            return Ok(Admitted::default());
         };
         for _ in 0..ROUNDS_MAX {
             let (mut count, mut ran) = (0, Ok(()));
             source.unnoted(&mut || {
-                let mut counted = |_: &mut Vec<Value>| {
-                    count += 1;
-                    Ok(count < most)
-                };
-                ran = self.rows_of(source, with, (most, Some(&admission)), &mut counted);
+                ran = self.run_unseen(source, with, (most, &admission), &mut count);
             });
-            ran?;
+            if let Err(error) = ran {
+                // The failure is an answer: what it follows from is compared at the commit.
+                if !error.is_interruption() && error.code != code::LOCK_NOT_AVAILABLE {
+                    let _: Result<(), SqlError> =
+                        self.run_unseen(source, with, (most, &admission), &mut count);
+                }
+                return Err(error);
+            }
             let is_fresh = round.confirm()?;
             if is_fresh && (count >= wanted || !round.has_lost.get()) {
                 break;
             }
             round.again();
         }
-        let admitted = Arc::new(round.got.take());
-        claiming.record(Recorded::Rows(admitted.clone()));
-        self.give(source, with, (most, &admitted, claiming), sink)
+        Ok(round.got.take())
+    }
+
+    /// Runs the query to claim its rows, and counts them. Nothing stays of it besides: neither results of queries inside
+    /// it, which the run that gives the rows reads and notes itself, nor random numbers.
+    fn run_unseen(
+        &self,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        (most, admission): (u64, &Admission<'_>),
+        count: &mut u64,
+    ) -> Result<(), SqlError> {
+        let context = with.context;
+        let (made, seeded) = (context.made.get(), context.settings.borrow().generator());
+        let kept = with.reading.map(|reading| reading.kept.branch());
+        let inside = match (with.reading, &kept) {
+            (Some(reading), Some(kept)) => Environment {
+                of_parts: with.of_parts.map(|_| kept),
+                ..with.over(reading.source, kept)
+            },
+            _ => *with,
+        };
+        let ran = self.rows_of(source, &inside, (most, Some(admission)), &mut |_| {
+            *count += 1;
+            Ok(*count < most)
+        });
+        context.made.set(made);
+        if let Some(seeded) = seeded {
+            context.settings.borrow_mut().seed(seeded);
+        }
+        ran
     }
 
     /// Gives the rows that a run has claimed, as far as they meet the condition.

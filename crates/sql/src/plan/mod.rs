@@ -40,6 +40,7 @@ pub(crate) mod planning;
 mod presence;
 pub(crate) mod query;
 pub(crate) mod recursion;
+mod repeatable;
 pub(crate) mod rewriting;
 mod row_locks;
 mod scopes;

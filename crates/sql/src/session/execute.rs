@@ -75,7 +75,9 @@ fn context_of(
         inbox: state.inbox.clone(),
         listed: state.listed.clone(),
         waits: state.waits.clone(),
-        claims: state.claims.claiming(only_reads),
+        claims: state
+            .claims
+            .claiming(only_reads, database.tables().is_some()),
     }
 }
 
@@ -395,6 +397,10 @@ impl Call<'_> {
                         "a transaction that runs aside defines nothing",
                     ));
                 };
+                if database.tables().is_some() {
+                    let emptied = define::emptied(tx.view(), given.statement);
+                    state.claims.empties(&emptied);
+                }
                 let user = &state.user;
                 let complete = define::run(tx, database, given.statement, sequences, (user, None))?;
                 tx.defined()?;

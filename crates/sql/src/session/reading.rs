@@ -7,7 +7,6 @@
 use super::state::{OpenTransaction, Reading, TransactionState};
 use super::{Session, describing, execute, spans, unit};
 use crate::error::SqlError;
-use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step};
 use sardonyx::Snapshot;
 use sardonyx_base::waiting;
@@ -16,11 +15,6 @@ use tracing::Instrument;
 
 /// The most remembered reads of a transaction that may write: with more it moves aside.
 const REMEMBERED_READS_MAX: usize = 1000;
-
-/// True if a statement locks rows by its plan.
-fn locks_rows(statement: &Prepared) -> bool {
-    statement.last_plan().is_some_and(|plan| plan.locks_rows)
-}
 
 impl Session {
     /// True if the next statement, which reads, does so in a snapshot. That is so in a transaction that has only read
@@ -101,7 +95,7 @@ impl Session {
                 statement,
                 parameters,
                 rows_max,
-            } if describing::is_long(statement) && !locks_rows(statement) => {
+            } if describing::is_long(statement) && !statement.locks_rows() => {
                 let step = Step::Execute {
                     statement: statement.clone(),
                     parameters: parameters.clone(),

@@ -1,9 +1,9 @@
 //! Claims of rows: simulated workers that take jobs by `SKIP LOCKED`, transactions that are run again, and waits of
 //! `LOCK TABLE`. Sessions run one after the other in one thread, but for those that wait.
 
-use crate::common::{Fresh, query, run, session};
+use crate::common::{Fresh, copy_in, query, run, session};
 use sardonyx_base::random::{Random, seeds};
-use sardonyx_sql::{Database, Session, code};
+use sardonyx_sql::{Database, Session, SqlError, code};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -389,5 +389,164 @@ fn lock_table_in_a_flight_is_run_between_its_statements() {
         );
         let mut other = begun(&fresh);
         run(&mut other, "lock table jobs nowait").expect("the lock was given back");
+    }
+}
+
+/// A transaction that has written, aside or in the serial stage.
+fn written(fresh: &Fresh, aside_from: usize) -> Session {
+    fresh.database.set_aside_from(aside_from);
+    let mut session = begun(fresh);
+    run(&mut session, "insert into runs (job) values (0)").expect("it writes");
+    session
+}
+
+#[test]
+fn queries_inside_one_that_skips_rows_are_compared() {
+    for way in [
+        "select id from jobs where (select is_open from queues where name = 'a') order by id limit 1 for update skip locked",
+        "with open as materialized (select name from queues where is_open) \
+         select j.id from jobs j join open on open.name = j.queue where j.queue = 'a' order by j.id limit 1 \
+         for update of j skip locked",
+    ] {
+        for aside_from in [0, 1000] {
+            let fresh = Fresh::new();
+            filled(&fresh);
+            let mut worker = written(&fresh, aside_from);
+            assert_eq!(query(&mut worker, way).expect("a job").len(), 1, "{way}");
+            let mut other = fresh.session();
+            run(&mut other, "update queues set is_open = false").expect("no lock is in its way");
+            run(&mut worker, "insert into runs (job) values (1)").expect("it goes on");
+            let ended = run(&mut worker, "commit").expect_err("the queues are closed");
+            assert_eq!(ended.code, code::SERIALIZATION_FAILURE, "{way}");
+        }
+    }
+}
+
+/// A way to change a table.
+type Way = dyn Fn(&mut Session) -> Result<(), SqlError>;
+
+#[test]
+fn lock_table_waits_for_inserts_copies_and_truncate() {
+    let insert =
+        |session: &mut Session| run(session, "insert into jobs values (0, 'a', 0)").map(drop);
+    let copy = |session: &mut Session| {
+        copy_in(
+            session,
+            "copy jobs (id, queue, priority) from stdin",
+            b"0\ta\t0\n",
+        )
+        .map(drop)
+    };
+    let truncate = |session: &mut Session| run(session, "truncate jobs").map(drop);
+    let ways: [&Way; 3] = [&insert, &copy, &truncate];
+    for way in ways {
+        for aside_from in [0, 1000] {
+            let fresh = Fresh::new();
+            filled(&fresh);
+            let mut first = written(&fresh, aside_from);
+            way(&mut first).expect("it writes");
+            let mut second = begun(&fresh);
+            let refused = run(&mut second, "lock table jobs in share mode nowait");
+            assert_eq!(refused.expect_err("it is changed").code, "55P03");
+            run(&mut second, "rollback").expect("it ends");
+            run(&mut first, "commit").expect("it commits");
+            run(&mut second, "begin; lock table jobs in share mode nowait").expect("it is free");
+        }
+    }
+}
+
+/// Runs statements in a transaction that is run again before its commit. Another session changes other rows meanwhile.
+fn repeated(fresh: &Fresh, aside_from: usize, text: &str) -> Vec<String> {
+    let mut worker = written(fresh, aside_from);
+    let rows = query(&mut worker, text);
+    if rows.is_err() {
+        run(&mut worker, "rollback").expect("it ends");
+        worker = written(fresh, aside_from);
+        run(&mut worker, "savepoint s").expect("a savepoint");
+        query(&mut worker, text).expect_err("it fails again");
+        run(&mut worker, "rollback to s").expect("it goes back");
+    }
+    let mut other = fresh.session();
+    run(&mut other, "insert into runs (job) values (-1)").expect("no lock is in its way");
+    run(&mut worker, "insert into runs (job) values (1)").expect("it goes on");
+    run(&mut worker, "commit").unwrap_or_else(|error| panic!("{text}: {} {error}", error.code));
+    rows.unwrap_or_else(|error| vec![error.code.to_string()])
+}
+
+#[test]
+fn a_query_that_skips_rows_is_repeated_as_it_ran() {
+    let nested = "select id from (select * from jobs order by id limit 3 for update skip locked) j \
+                  order by id desc limit 1 for update skip locked";
+    let beside = "select id, (select max(weight) from (select weight from queues for update skip locked) q) \
+                  from jobs order by id limit 1 for update skip locked";
+    let refusing = "select id from jobs where id > (select count(*) from (select 1 from queues for update nowait) q) \
+                    order by id limit 1 for update skip locked";
+    let drawn = "select id, nextval('drawn'), random() < 2, gen_random_uuid() is null from jobs order by priority, id \
+                 offset 1 limit 2 for update skip locked";
+    let random = "select count(*) from (select id from jobs order by random() limit 2 for update skip locked) j";
+    let clock = "select id from jobs where clock_timestamp() > '2000-01-01' order by id limit 1 for update skip locked";
+    let ways: [(&str, &[&str]); 8] = [
+        (nested, &["3"]),
+        (beside, &["1|2"]),
+        (refusing, &["3"]),
+        (drawn, &["8|2|t|f", "12|3|t|f"]),
+        (random, &["2"]),
+        (clock, &["1"]),
+        (
+            "select 1 / (id - 2) from jobs order by id for update skip locked",
+            &["22012"],
+        ),
+        (
+            "select id from jobs where 1 / (id - 3) < 9 order by id for update skip locked",
+            &["22012"],
+        ),
+    ];
+    for aside_from in [0, 1000] {
+        for (way, rows) in ways {
+            let fresh = Fresh::new();
+            filled(&fresh);
+            let mut main = fresh.session();
+            run(&mut main, "create sequence drawn").expect("a sequence");
+            assert_eq!(repeated(&fresh, aside_from, way), rows, "{way}");
+            if way == drawn {
+                let next = query(&mut main, "select nextval('drawn')");
+                // The row before OFFSET has drawn one, too.
+                assert_eq!(next.expect("a number"), ["4"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn random_rows_keep_their_order_when_they_are_given_again() {
+    for aside_from in [0, 1000] {
+        let fresh = Fresh::new();
+        filled(&fresh);
+        let way = "select id, random() from jobs order by random() limit 5 for update skip locked";
+        assert_eq!(repeated(&fresh, aside_from, way).len(), 5);
+        let seeded = "select id from jobs order by random() limit 5 for update skip locked";
+        let mut worker = written(&fresh, aside_from);
+        run(&mut worker, "select setseed(0.5)").expect("a seed");
+        assert_eq!(query(&mut worker, seeded).expect("rows").len(), 5);
+        run(&mut worker, "insert into runs (job) values (1); commit").expect("it commits");
+    }
+}
+
+#[test]
+fn volatile_functions_that_decide_about_rows_are_refused() {
+    let fresh = Fresh::new();
+    filled(&fresh);
+    let mut session = begun(&fresh);
+    run(&mut session, "create sequence drawn").expect("a sequence");
+    for way in [
+        "select id from jobs where random() < 0.5 for update skip locked",
+        "select id from jobs where id = nextval('drawn') for update skip locked",
+        "select id from jobs order by nextval('drawn') for update skip locked",
+        "select j.id from jobs j join queues q on q.weight > random() for update of j skip locked",
+    ] {
+        run(&mut session, "savepoint s").expect("a savepoint");
+        let refused = run(&mut session, way).expect_err(way);
+        assert_eq!(refused.code, "0A000", "{way}: {refused}");
+        run(&mut session, "rollback to s").expect("it goes back");
     }
 }

@@ -83,6 +83,8 @@ pub struct OpenRows {
     reads: RefCell<Reads>,
     /// Bytes of changes, and of the memory for undoing them.
     bytes: Cell<usize>,
+    /// Those of them that keys take which were read in order.
+    bytes_of_keys: Cell<usize>,
     bytes_max: usize,
     /// Memory from a shared budget.
     share: Option<RefCell<Share>>,
@@ -176,6 +178,7 @@ impl OpenRows {
             held: HeldReferences::default(),
             reads: RefCell::default(),
             bytes: Cell::new(0),
+            bytes_of_keys: Cell::new(0),
             bytes_max: BYTES_MAX,
             share: None,
             depth: 0,

@@ -510,3 +510,18 @@ fn own_rows_between_two_places_are_those_that_a_walk_finds() {
         assert_eq!(span.has_one_of(&sorted), !walked.is_empty(), "{span:?}");
     }
 }
+
+#[test]
+fn reads_that_are_not_noted_keep_no_bytes() {
+    let (_space, open, [items, _]) = begun(3);
+    open.get_row(items, &[Value::Int(1)]).expect("read");
+    let before = open.bytes.get();
+    let read = |key: i128| {
+        let found = open.get_row(items, &[Value::Int(key)]).expect("read");
+        assert!(found.is_some(), "{key}");
+    };
+    open.unnoted(&mut || read(2));
+    assert_eq!(open.bytes.get(), before);
+    read(2);
+    assert!(open.bytes.get() > before);
+}

@@ -73,11 +73,14 @@ impl ReadRows for OpenRows {
         Ok(Index::new(self.entries_named(table, name)?)?)
     }
 
-    /// The notes of the function's reads are dropped; the bytes that they took stay taken.
+    /// The notes of the function's reads are dropped, and their bytes given back. Keys that it has read in order stay.
     fn unnoted(&self, act: &mut dyn FnMut()) {
-        let noted = self.reads.take();
+        let (noted, bytes) = (self.reads.take(), self.bytes.get());
+        let kept = self.bytes_of_keys.get();
         act();
         self.reads.replace(noted);
+        self.bytes.set(bytes + self.bytes_of_keys.get() - kept);
+        self.give_to_others();
     }
 }
 
@@ -234,7 +237,9 @@ impl OpenRows {
             let mut key = KeyBytes::default();
             let pages = &*self.snapshot.rows;
             known.primary.of_row(pages, row.address(), &mut key)?;
-            self.take_bytes(key.len() + size_of::<Key>())?;
+            let bytes = key.len() + size_of::<Key>();
+            self.take_bytes(bytes)?;
+            self.bytes_of_keys.set(self.bytes_of_keys.get() + bytes);
             keys.push(Key::from(&key[..]));
         }
         drop(scan);

@@ -243,8 +243,7 @@ impl Session {
                     let tables = table_numbers(given.statement, &&**begun.snapshot.space());
                     let read = begun.snapshot.life();
                     // Else the snapshot would be held while the changes are made.
-                    let plan = given.statement.last_plan();
-                    let locks_rows = plan.is_some_and(|plan| plan.locks_rows);
+                    let locks_rows = given.statement.locks_rows();
                     state.claims.begin(None, false);
                     state.claims.base = locks_rows.then(|| begun.snapshot.clone());
                     let attempt = |with: &Environment<'_>| match given.statement.inserts() {

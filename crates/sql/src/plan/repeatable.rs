@@ -1,0 +1,100 @@
+//! Queries with `SKIP LOCKED` run several times: to claim rows, to give them, and once more before the commit. So the same
+//! rows have to meet their conditions each time. Volatile functions that decide about rows are refused.
+//!
+//! `random()` may decide about the order: the rows that were claimed are given in any case. The clock only goes on.
+
+use super::tree::{Input, JoinNode, SelectPlan, Side};
+use crate::error::SqlError;
+use crate::expression::Expr;
+
+/// True if a call, apart from its arguments, may have another value, or an effect, in another run.
+fn is_other(part: &Expr) -> bool {
+    match part {
+        Expr::Call(function, _) => function.is_volatile() && !function.is("clock_timestamp"),
+        Expr::Subquery(subquery) => subquery.query.is_volatile(),
+        _ => false,
+    }
+}
+
+/// True if a part of an expression is such a call.
+fn differs(expression: &Expr) -> bool {
+    expression.any(&is_other)
+}
+
+/// The same for a key of the order, which may be random.
+fn differs_in_effect(key: &Expr) -> bool {
+    let is_random = |part: &Expr| matches!(part, Expr::Call(function, _) if function.is("random"));
+    key.any(&|part| is_other(part) && !is_random(part))
+}
+
+impl SelectPlan {
+    /// Checks that the query gives the same rows in each of its runs.
+    ///
+    /// # Errors
+    /// `0A000` if a volatile function decides about them.
+    pub(super) fn check_repeatable(&self) -> Result<(), SqlError> {
+        let refused = |what: &str| {
+            let text = format!("{what} is not supported with SKIP LOCKED");
+            Err(SqlError::unsupported(text))
+        };
+        if self.input.differs() || self.filter.as_ref().is_some_and(differs) {
+            return refused("a volatile function in FROM or WHERE");
+        }
+        let mut sort = self.sort.iter();
+        match sort.any(|key| differs_in_effect(&key.expression)) {
+            true => refused("a volatile function other than random() in ORDER BY"),
+            false => Ok(()),
+        }
+    }
+
+    fn differs(&self) -> bool {
+        let sort = self.sort.iter().map(|key| &key.expression);
+        let conditions = [&self.filter, &self.having].into_iter().flatten();
+        let mut all = conditions.chain(sort).chain(&self.output.expressions);
+        self.input.differs() || all.any(differs)
+    }
+}
+
+impl Input {
+    fn differs(&self) -> bool {
+        match self {
+            Input::Table(access) => access.condition.as_ref().is_some_and(differs),
+            Input::Join(join) => join.root.differs(),
+            Input::Rows(rows) => rows.iter().flatten().any(differs),
+            Input::Derived(plan) => plan.differs(),
+            Input::Lateral(plan, arguments) => plan.differs() || arguments.iter().any(differs),
+            Input::Shared(shared) => shared.plan.as_ref().is_some_and(SelectPlan::differs),
+            Input::Sets(sets) => {
+                sets.first.differs() || sets.rest.iter().any(|(_, plan)| plan.differs())
+            }
+            Input::Recursion(recursion) => recursion.first.differs() || recursion.step.differs(),
+            Input::Expanded(expansion) => expansion.plan.differs(),
+            Input::Windowed(windowed) => windowed.plan.differs(),
+            // Their arguments are checked when they are planned.
+            Input::Nothing | Input::Virtual(..) | Input::Series(_) | Input::LastRound(_) => false,
+        }
+    }
+}
+
+impl Side {
+    fn differs(&self) -> bool {
+        self.input.differs() || self.filter.as_ref().is_some_and(differs)
+    }
+}
+
+impl JoinNode {
+    fn differs(&self) -> bool {
+        match self {
+            JoinNode::Side(side) => side.differs(),
+            JoinNode::Join(step) => {
+                let sought = step.sought.as_ref();
+                let mut keys = step.keys.iter();
+                step.left.differs()
+                    || step.right.differs()
+                    || sought.is_some_and(|side| side.differs())
+                    || step.condition.as_ref().is_some_and(differs)
+                    || keys.any(|(left, right)| differs(left) || differs(right))
+            }
+        }
+    }
+}
