@@ -9,6 +9,14 @@ use sqlparser::ast::{
     TableFactor, TableWithJoins,
 };
 
+/// The error of `LOCK TABLE` outside of a transaction that a client began.
+pub(crate) fn outside_of_transactions() -> SqlError {
+    SqlError::new(
+        code::NO_TRANSACTION,
+        "LOCK TABLE can only be used in transaction blocks",
+    )
+}
+
 /// A table, or a query, of `FROM`, as `OF` names it.
 enum Named {
     Table,

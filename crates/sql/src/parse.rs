@@ -8,6 +8,7 @@ mod conflict;
 mod constraints;
 mod database;
 mod depth;
+mod errors;
 mod explains;
 mod fetch;
 mod forms;
@@ -40,6 +41,7 @@ pub(crate) use collations::collated;
 pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
 pub(crate) use database::without_database;
+pub(crate) use errors::syntax;
 pub use fetch::Direction;
 pub(crate) use fetch::Fetch;
 pub(crate) use forms::FORMS;
@@ -58,8 +60,7 @@ pub(crate) use wrapped::{query_of, selected_from};
 
 use crate::error::{SqlError, code};
 use crate::kept::keep;
-use crate::lexer::{self, is_operator};
-use crate::position::{of_location, resolve};
+use crate::lexer;
 use arguments::with_arguments;
 use block::{is_do, parse_do};
 use collations::with_collations;
@@ -67,6 +68,7 @@ use comment::{Comment, is_comment, parse_comment};
 use conflict::with_conflict_targets;
 use constraints::{is_set_constraints, parse_set_constraints};
 use depth::check_depth;
+use errors::{NESTING_MAX, at_location};
 use explains::with_explained_queries;
 use fetch::{is_fetch, parse_fetch};
 use forms::check_forms;
@@ -88,8 +90,8 @@ use signal::{is_signal, parse_signal};
 use spellings::with_spellings;
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, TokenizerError};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, TokenWithSpan, TokenizerError};
 use substrings::{check_recursion, with_substrings};
 use symmetric::with_symmetric;
 use tablespaces::without_tablespaces;
@@ -100,8 +102,6 @@ use whole_rows::with_whole_rows;
 pub const TEXT_BYTES_MAX: usize = 16 << 20;
 /// The most statements in one text.
 pub(crate) const STATEMENTS_MAX: usize = 10_000;
-/// The most levels of nested parentheses and similar.
-const NESTING_MAX: usize = 100;
 /// The most levels of queries nested in parentheses.
 const QUERIES_MAX: usize = 16;
 /// The most of those levels without a deeper stack: the parser needs much of it for each.
@@ -470,72 +470,6 @@ fn without_modes(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         }
     }
     tokens
-}
-
-fn at_location(text: &str, error: SqlError, location: Location) -> SqlError {
-    let position = of_location(location).map(|at| resolve(text, at));
-    error.at(position)
-}
-
-pub(crate) fn syntax(text: &str, error: ParserError) -> SqlError {
-    match error {
-        ParserError::RecursionLimitExceeded => SqlError::new(
-            code::TOO_COMPLEX,
-            format!("a statement may be nested {NESTING_MAX} deep"),
-        ),
-        ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
-            // The message ends with the place in the text.
-            let (what, place) = match message.rsplit_once(" at Line: ") {
-                Some((what, place)) => (what.to_string(), Some(place.to_string())),
-                None => (message, None),
-            };
-            let location = place.and_then(|place| {
-                let (line, column) = place.split_once(", Column: ")?;
-                Some(Location {
-                    line: line.trim().parse().ok()?,
-                    column: column.trim().parse().ok()?,
-                })
-            });
-            let error = match what.rsplit_once(", found: ") {
-                Some(("Expected: an expression", found)) if is_prefix(text, found, location) => {
-                    SqlError::new(
-                        code::UNKNOWN_FUNCTION,
-                        format!("operator does not exist: {found}"),
-                    )
-                    .detail("No operator of this name is written before its operand.")
-                }
-                Some((expected, "EOF")) => {
-                    SqlError::syntax("syntax error at end of input").detail(format!("{expected}."))
-                }
-                Some((expected, found)) => {
-                    SqlError::syntax(format!("syntax error at or near \"{found}\""))
-                        .detail(format!("{expected}."))
-                }
-                None => SqlError::syntax(format!("syntax error: {what}")),
-            };
-            match location {
-                Some(location) => at_location(text, error, location),
-                None => error,
-            }
-        }
-    }
-}
-
-/// True if what the parser found at a place is an operator before an operand, which the grammar of PostgreSQL takes
-/// whatever its name is.
-fn is_prefix(text: &str, found: &str, at: Option<Location>) -> bool {
-    // These have their own places in the grammar.
-    let other = [
-        "+", "-", "*", "/", "%", "^", "<", ">", "=", "<=", ">=", "<>", "!=", "=>",
-    ];
-    let Some(at) = at.and_then(of_location) else {
-        return false;
-    };
-    let behind = resolve(text, at) - 1 + found.chars().count();
-    let mut rest = text.chars().skip(behind).skip_while(|c| c.is_whitespace());
-    is_operator(found)
-        && !other.contains(&found)
-        && rest.next().is_some_and(|next| !"),;]".contains(next))
 }
 
 #[cfg(test)]

@@ -545,8 +545,7 @@ impl Prepared {
 
     /// True if it locks rows, by its plan; before it has one, if it may ask for claims.
     pub(crate) fn locks_rows(&self) -> bool {
-        let plan = self.last_plan();
-        plan.map_or(self.may_claim, |plan| plan.locks_rows)
+        (self.last_plan()).map_or(self.may_claim, |plan| plan.locks_rows)
     }
 }
 

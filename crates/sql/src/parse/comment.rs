@@ -1,6 +1,6 @@
 //! `COMMENT ON`, as it is written. The parser knows neither constraints here nor the arguments of functions.
 
-use super::syntax;
+use super::errors::syntax;
 use crate::error::{SqlError, code};
 use crate::names::name_of;
 use crate::path::schema_name;

@@ -1,6 +1,6 @@
 //! `SET CONSTRAINTS`, as it is written.
 
-use super::syntax;
+use super::errors::syntax;
 use crate::error::SqlError;
 use crate::names::qualified;
 use sqlparser::keywords::Keyword;

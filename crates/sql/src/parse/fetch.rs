@@ -1,6 +1,6 @@
 //! `FETCH` and `MOVE`, as they are written.
 
-use super::syntax;
+use super::errors::syntax;
 use crate::error::SqlError;
 use crate::names::name_of;
 use sqlparser::keywords::Keyword;

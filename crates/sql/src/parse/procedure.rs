@@ -1,7 +1,7 @@
 //! `CREATE PROCEDURE`, as it is written. The parser knows neither bodies in quotes here nor `BEGIN ATOMIC`.
 
+use super::errors::syntax;
 use super::signal::is_signal;
-use super::syntax;
 use crate::error::SqlError;
 use crate::names::{name_of, of_public};
 use crate::types::{OwnTypes, TypeSpec};

@@ -3,7 +3,7 @@
 //! They are read as far as their meaning here depends on them: the configuration has users and rights, so it is enough to
 //! know what a statement asks for.
 
-use super::syntax;
+use super::errors::syntax;
 use crate::error::SqlError;
 use crate::names::name_of;
 use sqlparser::ast::ObjectName;

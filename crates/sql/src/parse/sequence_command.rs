@@ -1,6 +1,7 @@
 //! `ALTER SEQUENCE`, which the parser does not know.
 
-use super::{parser_of_tokens, syntax};
+use super::errors::syntax;
+use super::parser_of_tokens;
 use crate::error::SqlError;
 use crate::names::name_of;
 use sqlparser::ast::{Ident, ObjectName, Owner, SequenceOptions, Statement};

@@ -1,6 +1,6 @@
 //! `LISTEN`, `UNLISTEN` and `NOTIFY` as in PostgreSQL: the parser takes names as payloads.
 
-use super::{at_location, syntax};
+use super::errors::{at_location, syntax};
 use crate::error::SqlError;
 use crate::names::is_of_column;
 use sqlparser::ast::{Ident, Statement};

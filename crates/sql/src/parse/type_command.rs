@@ -1,7 +1,7 @@
 //! Statements on types that the parser does not know, or knows only in part: `ALTER TYPE` with an owner or a schema,
 //! and all of domains.
 
-use super::syntax;
+use super::errors::syntax;
 use crate::error::SqlError;
 use crate::names::name_of;
 use sqlparser::ast::{ColumnOption, DataType, Expr, ObjectName};

@@ -1,7 +1,7 @@
 //! Drafts: queries before the access paths to their rows are chosen; the queries that `WITH` names.
 
 use super::output::Item;
-use super::row_locks::RowLocks;
+use super::row_lock::RowLocks;
 use super::tree::{JoinKind, Recursion, Series, SetCall, SetOperation, SharedQuery};
 use crate::aggregate::Grouping;
 use crate::expression::window::WindowCall;

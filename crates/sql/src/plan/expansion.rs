@@ -6,7 +6,7 @@
 
 use super::draft::{Draft, ExpandedDraft, FromNode, FromTable};
 use super::output::Item;
-use super::row_locks::RowLocks;
+use super::row_lock::RowLocks;
 use super::series::Given;
 use super::tree::{Expansion, SeriesOf, SetCall};
 use crate::error::SqlError;

@@ -10,7 +10,7 @@
 
 use super::choice::all_of;
 use super::draft::Draft;
-use super::row_locks::RowLocks;
+use super::row_lock::RowLocks;
 use super::semi_join::{Parts, asks, unnamed};
 use super::tree::SelectPlan;
 use crate::aggregate::{Accumulator, Aggregate, Grouping};

@@ -5,7 +5,7 @@
 //! it was read, or if a claimed row of the snapshot has changed since. The second one gives the claimed rows. Its reads
 //! are those that the commit compares: rows that were left out, and the order of all rows, are no part of the answer.
 
-use super::row_locks::{Meeting, RowLock};
+use super::row_lock::{Meeting, RowLock};
 use super::select_run::RowSink;
 use super::tree::{Input, SelectPlan};
 use crate::advisory::Claim;

@@ -42,6 +42,7 @@ pub(crate) mod query;
 pub(crate) mod recursion;
 mod repeatable;
 pub(crate) mod rewriting;
+mod row_lock;
 mod row_locks;
 mod scopes;
 pub(crate) mod select;

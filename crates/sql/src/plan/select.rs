@@ -9,7 +9,7 @@ use super::join::plan_join;
 use super::join_columns::Read;
 use super::output::{Item, Output, compile_items, decide};
 use super::planning::Planning;
-use super::row_locks::RowLocks;
+use super::row_lock::RowLocks;
 use super::scopes::scope_of_columns;
 use super::tail::{Tail, input_order, limits};
 use super::tree::{Input, SelectPlan};

@@ -9,7 +9,7 @@
 use super::access::{Access, Path};
 use super::draft::{Draft, FromJoin, FromNode, FromTable};
 use super::output::Item;
-use super::row_locks::RowLocks;
+use super::row_lock::RowLocks;
 use super::tree::{Input, JoinNode, SelectPlan};
 use crate::error::{SqlError, code};
 use crate::expression::{

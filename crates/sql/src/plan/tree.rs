@@ -3,7 +3,7 @@
 
 use super::access::Access;
 use super::output::Output;
-use super::row_locks::RowLock;
+use super::row_lock::RowLock;
 use crate::aggregate::Grouping;
 use crate::column::ResultColumn;
 use crate::expression::window::WindowCall;

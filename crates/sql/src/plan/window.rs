@@ -9,7 +9,7 @@
 
 use super::draft::{Draft, FromNode, FromTable, WindowedDraft};
 use super::output::Item;
-use super::row_locks::RowLocks;
+use super::row_lock::RowLocks;
 use super::scopes::scope_of_columns;
 use super::tree::{WindowSort, Windowed};
 use crate::expression::window::{FIRST, Windows};

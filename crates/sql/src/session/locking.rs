@@ -9,6 +9,7 @@ use crate::advisory::{Key, Mode};
 use crate::error::{SqlError, code};
 use crate::expression::Parameters;
 use crate::lock_modes::TableMode;
+use crate::locking::outside_of_transactions;
 use crate::plan::planning::Planning;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Tag};
@@ -38,7 +39,7 @@ impl Session {
     fn try_lock_tables(&mut self, statement: &Prepared, lock: &Lock) -> Result<(), SqlError> {
         match &self.state.transaction {
             TransactionState::Open(open) if !open.is_implicit => {}
-            _ => return Err(outside()),
+            _ => return Err(outside_of_transactions()),
         }
         self.database.tables_in_memory("LOCK TABLE")?;
         let mode = TableMode::of(lock.lock_mode.as_ref());
@@ -109,14 +110,6 @@ impl Session {
             _ => error,
         })
     }
-}
-
-/// The error outside of a transaction that a client began.
-pub(super) fn outside() -> SqlError {
-    SqlError::new(
-        code::NO_TRANSACTION,
-        "LOCK TABLE can only be used in transaction blocks",
-    )
 }
 
 /// The tables that the statement names, in its order.

@@ -89,7 +89,7 @@ fn act(
             Ok(Complete::of(Tag::plain("RESET")))
         }
         // Those in a transaction that a client began are run by the session itself.
-        Statement::Lock(_) => Err(super::locking::outside()),
+        Statement::Lock(_) => Err(crate::locking::outside_of_transactions()),
         Statement::Discard { object_type } => {
             let is_idle = matches!(state.transaction, TransactionState::Idle);
             if !is_idle && matches!(object_type, DiscardObject::ALL) {
