@@ -113,9 +113,6 @@ SELECT a FROM t WHERE a = 1 FOR SHARE
 1
 
 statement error 0A000
-UPDATE t SET a = 5 WHERE a IN (SELECT a FROM t ORDER BY a LIMIT 1 FOR UPDATE SKIP LOCKED)
-
-statement error 0A000
 SELECT * FROM t TABLESAMPLE SYSTEM (10)
 
 statement ok
@@ -146,9 +143,6 @@ EXPLAIN (ANALYZE, BUFFERS) SELECT 1
 statement error 42601
 EXPLAIN (NONSENSE) SELECT 1
 
-statement error 0A000
-EXPLAIN (ANALYZE) DELETE FROM t WHERE a IN (SELECT a FROM t FOR UPDATE SKIP LOCKED)
-
 statement ok
 EXPLAIN (ANALYZE true, COSTS off, TIMING off, BUFFERS false, FORMAT text) DELETE FROM t WHERE a = 2
 
@@ -178,7 +172,7 @@ ROLLBACK AND NO CHAIN
 statement error 0A000
 DROP TABLE t PURGE
 
-statement error 0A000
+statement error 25P01
 LOCK TABLE t
 
 statement ok

@@ -343,7 +343,8 @@ mod tests {
     fn a_hand_over_and_another_host_are_news_and_a_sign_is_none() {
         let now = Instant::now();
         let near = now + Duration::from_millis(15);
-        let changes: [(fn(&mut Primary), bool); 4] = [
+        type Change = fn(&mut Primary);
+        let changes: [(Change, bool); 4] = [
             (|record| record.count = 2, false),
             (|record| record.wanted = Some("host-3".into()), true),
             (
