@@ -156,7 +156,7 @@ pub(super) fn new_index(
         ),
         (*r#async, "ASYNC"),
         (
-            // The rows that a condition leaves out are told apart by a null.
+            // The rows that a condition leaves out are distinguished by a null.
             *nulls_distinct == Some(false) && predicate.is_some(),
             "NULLS NOT DISTINCT with WHERE",
         ),

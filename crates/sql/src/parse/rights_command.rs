@@ -46,7 +46,7 @@ pub(crate) enum Objects {
     Named(ObjectKind, Vec<ObjectName>),
     /// All in schemas.
     AllIn(ObjectKind, Vec<ObjectName>),
-    /// Those that are made later.
+    /// Objects that are made later.
     New(ObjectKind),
 }
 

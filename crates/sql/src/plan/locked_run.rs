@@ -26,9 +26,9 @@ const ROUNDS_MAX: usize = 100;
 
 /// The rows that a run may give.
 pub(crate) enum Admission<'a> {
-    /// Those that it got before.
+    /// The rows that it got before.
     Only(&'a Admitted, &'a Claiming),
-    /// Those that it claims.
+    /// The rows that it claims.
     Claim(Box<Round<'a>>),
 }
 
@@ -235,7 +235,7 @@ impl SelectPlan {
     /// [`SelectPlan::rows`] of a query that locks rows.
     ///
     /// # Errors
-    /// Those of [`SelectPlan::rows`] and [`Admission::take`]; `25006` in a transaction that only reads.
+    /// The errors of [`SelectPlan::rows`] and [`Admission::take`]; `25006` in a transaction that only reads.
     pub(super) fn locked_rows(
         &self,
         source: &dyn Source,

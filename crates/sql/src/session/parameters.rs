@@ -88,7 +88,7 @@ fn act(
             }
             Ok(Complete::of(Tag::plain("RESET")))
         }
-        // Those in a transaction that a client began are run by the session itself.
+        // Within a transaction that a client began they are run by the session itself.
         Statement::Lock(_) => Err(crate::locking::outside_of_transactions()),
         Statement::Discard { object_type } => {
             let is_idle = matches!(state.transaction, TransactionState::Idle);

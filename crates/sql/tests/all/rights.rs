@@ -407,7 +407,7 @@ fn statements_on_rights_are_taken_if_the_configuration_gives_them_already() {
     ] {
         assert_eq!(asked(&mut ada, text), answer, "{text}");
     }
-    // Who may define nothing says nothing of rights, either.
+    // A user that may define nothing says nothing of rights, either.
     let mut reader = user(&fresh, Access::Read);
     refused(&mut reader, "grant select on shown to reader");
 }

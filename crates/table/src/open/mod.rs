@@ -83,7 +83,7 @@ pub struct OpenRows {
     reads: RefCell<Reads>,
     /// Bytes of changes, and of the memory for undoing them.
     bytes: Cell<usize>,
-    /// Those of them that keys take which were read in order.
+    /// The bytes among them of keys that were read in order.
     bytes_of_keys: Cell<usize>,
     bytes_max: usize,
     /// Memory from a shared budget.

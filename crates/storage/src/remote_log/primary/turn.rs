@@ -224,7 +224,7 @@ impl Turn {
         self.pace.asked(false);
         if let State::Looks { in_full } = self.state {
             match in_full {
-                // What it has read before may be there all the same.
+                // The record that it read before may be there all the same.
                 true => {
                     self.full_at = now + between_looks(self.pace.wait, self.soon);
                     self.state = State::Follows {
