@@ -156,3 +156,8 @@ query
 select to_char(99999.99::float8, '9.99EEEE'), to_char(9.999::float4, '9.99EEEE'), to_char(99999, '9.9EEEE'), to_char(99999::int8, '9.9EEEE'), to_char(0::numeric, '9.9EEEE')
 ----
  1.00e+05| 1.00e+01| 1.0e+05| 10.0e+04| 0.0e+00
+
+query
+select to_timestamp(sqrt(1500::float8)) at time zone 'UTC', to_timestamp(0.5) at time zone 'UTC'
+----
+1970-01-01 00:00:38.729834|1970-01-01 00:00:00.5

@@ -250,8 +250,11 @@ fn to_timestamp(seconds: f64) -> Answer {
             false => i64::MIN,
         }));
     }
-    let micros = seconds * 1e6;
-    let moment = (micros.abs() < 9e18).then(|| micros.round() as i64);
+    // PostgreSQL counts from 2000 on, and rounds what that leaves of a float.
+    const YEAR_2000: i64 = 946_684_800;
+    let micros = (seconds - YEAR_2000 as f64) * 1e6;
+    let moment = (micros.abs() < 9e18).then(|| micros.round_ties_even() as i64);
+    let moment = moment.and_then(|since| since.checked_add(YEAR_2000 * 1_000_000));
     let moment = moment.and_then(finite).map(Value::Timestamp);
     moment.ok_or_else(|| SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range"))
 }
