@@ -3,6 +3,8 @@
 //!
 //! SplitMix64, from Steele, Lea & Flood, *Fast Splittable Pseudorandom Number Generators* (2014).
 
+use std::cell::RefCell;
+
 /// The number in a variable of the environment: how many seeds an exploration takes (`SARDONYX_SEEDS`), or which one it
 /// replays (`SARDONYX_SEED`). For tests, which read it nowhere else.
 ///
@@ -48,9 +50,37 @@ pub fn stride(few: usize) -> usize {
     }
 }
 
+thread_local! {
+    /// The generator of [`of_a_seed`], where a test runs in it.
+    static OF_A_SEED: RefCell<Option<Random>> = const { RefCell::new(None) };
+}
+
+/// Calls `run`, and gives [`system_random`]'s callers in this thread the numbers of a seed meanwhile. Names and authors
+/// that are drawn decide orders and refusals, so an exploration is the same run only with the same ones (I11). For tests:
+/// [`Seeds`](crate::seeds::Seeds) explores each seed so.
+pub fn of_a_seed<T>(seed: u64, run: impl FnOnce() -> T) -> T {
+    /// Also after a panic, which a search for planted errors catches.
+    struct Before(Option<Random>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            OF_A_SEED.replace(self.0.take());
+        }
+    }
+    let _before = Before(OF_A_SEED.replace(Some(Random::stream(seed, OF_THE_SYSTEM))));
+    run()
+}
+
+/// The stream of a seed that stands for the operating system's numbers; explorations draw from others.
+const OF_THE_SYSTEM: u64 = 0x6F73;
+
 /// An unpredictable number: from the operating system, also in a forked child, which would otherwise continue its
 /// parent's.
 pub fn system_random() -> u64 {
+    let drawn = OF_A_SEED.with_borrow_mut(|random| random.as_mut().map(Random::next));
+    drawn.unwrap_or_else(of_the_system)
+}
+
+fn of_the_system() -> u64 {
     let mut bytes = [0; 8];
     let mut filled = 0;
     while filled < bytes.len() {
@@ -128,7 +158,23 @@ impl Random {
 
 #[cfg(test)]
 mod tests {
-    use super::Random;
+    use super::{Random, of_a_seed, system_random};
+
+    #[test]
+    fn numbers_of_the_system_are_those_of_a_seed_only_within_it() {
+        let drawn = |seed| of_a_seed(seed, || [system_random(), system_random()]);
+        let [first, second] = drawn(3);
+        assert_ne!(first, second);
+        assert_eq!(drawn(3), [first, second]);
+        assert_ne!(drawn(4)[0], first);
+        // The inner seed does not move the outer one on, and a panic leaves none behind.
+        let nested = of_a_seed(3, || (system_random(), drawn(4), system_random()));
+        assert_eq!((nested.0, nested.2), (first, second));
+        let panicked = std::panic::catch_unwind(|| of_a_seed(3, || panic!("{}", system_random())));
+        assert!(panicked.is_err());
+        assert_ne!(system_random(), system_random());
+        assert_ne!(system_random(), second);
+    }
 
     #[test]
     fn the_sequence_is_the_published_one() {

@@ -1,9 +1,10 @@
 //! The seeds of an exploration: how many it takes, which one it replays, and how a failure names the seed that shows it.
 //!
 //! Every exploration takes few seeds in a usual test run. `SARDONYX_SEEDS` asks for another number of them, and
-//! `SARDONYX_SEED` for one alone, or for the first of so many. Nothing else of the environment decides (I11).
+//! `SARDONYX_SEED` for one alone, or for the first of so many. Nothing else of the environment decides (I11): in an
+//! explored seed, numbers that are otherwise the operating system's are drawn from the seed.
 
-use crate::random::asked;
+use crate::random::{asked, of_a_seed};
 use std::fmt::Debug;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,7 +51,7 @@ impl Seeds {
     pub fn explore(&self, mut explore: impl FnMut(u64)) {
         for seed in self.seeds.clone() {
             let _replay = Replay(seed);
-            explore(seed);
+            of_a_seed(seed, || explore(seed));
         }
     }
 
@@ -70,7 +71,8 @@ impl Seeds {
         self.explore(|seed| {
             let (run, seen) = explore(seed);
             if seed.is_multiple_of(each) {
-                assert_eq!(run, explore(seed).0, "the same seed, another run");
+                let again = of_a_seed(seed, || explore(seed));
+                assert_eq!(run, again.0, "the same seed, another run");
             }
             add(seen);
         });
@@ -101,7 +103,7 @@ pub fn first_failure_with(
     run: impl Fn(u64),
 ) -> Option<(u64, String)> {
     seeds.find_map(|seed| {
-        let panic = catch_unwind(AssertUnwindSafe(|| run(seed))).err()?;
+        let panic = catch_unwind(AssertUnwindSafe(|| of_a_seed(seed, || run(seed)))).err()?;
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| Some((*panic.downcast_ref::<&str>()?).into()));
         let text = text.unwrap_or_default();
@@ -112,6 +114,7 @@ pub fn first_failure_with(
 #[cfg(test)]
 mod tests {
     use super::{Seeds, first_failure, first_failure_with};
+    use crate::random::system_random;
     use std::cell::Cell;
 
     fn explored(seeds: &Seeds) -> Vec<u64> {
@@ -147,6 +150,18 @@ mod tests {
         let run = |seed| (seed, seed);
         Seeds::chosen(0, 4, None, None).explore_alike(2, run, |seed| added.push(seed));
         assert_eq!(added, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn numbers_of_the_system_are_drawn_from_the_seed() {
+        let drawn = || {
+            let mut drawn = Vec::new();
+            let run = |_| (system_random(), system_random());
+            Seeds::chosen(0, 2, None, None).explore_alike(1, run, |after| drawn.push(after));
+            let of_failures = first_failure(0..1, |_| panic!("{}", system_random()));
+            (drawn, of_failures)
+        };
+        assert_eq!(drawn(), drawn());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::copies::record::SetRecord;
 use crate::copies::spelling::Spelling;
 use crate::copies::time::Limits;
 use crate::copies::{Copies, Replaced};
+use sardonyx_base::random::of_a_seed;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::store::StoreError;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -55,7 +56,9 @@ impl World {
                         let alarms = ALARMS.get();
                         assert!(planted.is_some() || alarms == 0, "no copy was restored");
                     };
-                    let ended = catch_unwind(AssertUnwindSafe(run));
+                    // Each client draws its own names, and the same ones in each run.
+                    let drawn = seed.wrapping_mul(CLIENTS as u64) + client as u64;
+                    let ended = catch_unwind(AssertUnwindSafe(|| of_a_seed(drawn, run)));
                     world.done(client, ended.is_err());
                     ended.err()
                 })

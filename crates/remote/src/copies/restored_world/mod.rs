@@ -489,8 +489,11 @@ fn run(seed: u64) -> Counts {
 fn i1_no_order_of_starting_loses_what_was_acknowledged_before_the_keeper_was_restored() {
     let seeds = Seeds::new(0, 120);
     let mut all = Counts::default();
-    seeds.explore(|seed| {
+    let explore = |seed| {
         let counts = run(seed);
+        (counts, counts)
+    };
+    seeds.explore_alike(24, explore, |counts| {
         all.acknowledged += counts.acknowledged;
         all.restorations += counts.restorations;
         all.refused += counts.refused;
@@ -509,7 +512,7 @@ fn i1_no_order_of_starting_loses_what_was_acknowledged_before_the_keeper_was_res
         assert!(all.refused_by_copies > least, "{all:?}");
         assert!(all.copies_restored > least / 4, "{all:?}");
         assert!(all.copies_alone > least / 2, "{all:?}");
-        assert!(all.kept.iter().all(|kept| *kept > least / 8), "{all:?}");
+        assert!(all.kept.iter().all(|kept| *kept > least / 16), "{all:?}");
         assert!(all.acknowledged > 10 * seeds.count(), "{all:?}");
     }
 }
