@@ -17,8 +17,9 @@
 //! (`-FILE/VALUE`), a factor (`*1000`, `*1e-6`), and the number of decimals (`.2`). Thousands are separated by commas. A
 //! text takes none of these. A line `each FILE/LIST FIELD=TEXT: ROW` writes the row once for each element of the list whose
 //! field has the text, or, without `FIELD=TEXT`, for each; a place in it that begins with `./` is the element's. So a figure in such a table cannot differ from the
-//! kept output, whose file has command, commit, date and machine ([`crate::keep_figures`]). `check-docs --write` writes
-//! the tables.
+//! kept output, whose file has command, commit, date and machine ([`crate::keep_figures`]). A line `sources` at the end of
+//! a template writes these below the table, a line for each file that the template reads. `check-docs --write` writes the
+//! tables and their sources.
 
 use super::Finding;
 use anyhow::Context;
@@ -37,6 +38,12 @@ const EACH: &str = "each ";
 
 /// The line that ends it.
 const END: &str = "-->";
+
+/// The line of a template for which the sources of its figures are written.
+const SOURCES: &str = "sources";
+
+/// The begin of a line that names a source.
+const SOURCE: &str = "- `docs/figures/kept/";
 
 /// The kept output, by the names of the files.
 pub type Kept = HashMap<String, Value>;
@@ -61,38 +68,148 @@ pub fn kept(root: &Path) -> anyhow::Result<Kept> {
     Ok(kept)
 }
 
-/// A page with its tables of figures as the kept output has them. The error has the line and the fault.
-pub fn written(text: &str, kept: &Kept) -> Result<String, (usize, String)> {
-    let mut lines = text.lines().enumerate().peekable();
-    let mut written = String::new();
-    let mut in_code = false;
-    while let Some((at, line)) = lines.next() {
-        written += line;
-        written += "\n";
+/// A template of a page, without its first and its last line.
+pub struct Template<'t> {
+    /// Its lines, each with its number from 1.
+    lines: Vec<(usize, &'t str)>,
+}
+
+impl Template<'_> {
+    /// Returns true if the sources of its figures are written below the table.
+    pub fn names_sources(&self) -> bool {
+        self.lines.iter().any(|(_, line)| *line == SOURCES)
+    }
+}
+
+/// A part of a page: a line of text, or a template with the table that it wrote before.
+pub enum Part<'t> {
+    Line(&'t str),
+    Table(Template<'t>),
+}
+
+/// The parts of a page, each with the number of its first line from 1. The error has the line and the fault.
+pub fn parts(text: &str) -> Result<Vec<(usize, Part<'_>)>, (usize, String)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let begins = |at: usize, with: &str| lines.get(at).is_some_and(|line| line.starts_with(with));
+    let mut parts = Vec::new();
+    let (mut at, mut in_code) = (0, false);
+    while let Some(&line) = lines.get(at) {
         in_code ^= line.trim_start().starts_with("```");
         if in_code || line != BEGIN {
+            parts.push((at + 1, Part::Line(line)));
+            at += 1;
             continue;
         }
-        let mut rows = String::new();
-        loop {
-            let Some((at, template)) = lines.next() else {
-                return Err((at + 1, format!("no line {END} ends this template")));
-            };
-            written += template;
-            written += "\n";
-            if template == END {
-                break;
+        let first = at + 1;
+        let template = lines.iter().enumerate().skip(first);
+        let template: Vec<_> = template
+            .take_while(|(_, line)| **line != END)
+            .map(|(at, line)| (at + 1, *line))
+            .collect();
+        let end = first + template.len();
+        if end == lines.len() {
+            return Err((end, format!("no line {END} ends this template")));
+        }
+        parts.push((first, Part::Table(Template { lines: template })));
+        at = end + 1;
+        while begins(at, "|") {
+            at += 1;
+        }
+        if begins(at + 1, SOURCE) {
+            at += 1;
+            while begins(at, SOURCE) {
+                at += 1;
             }
-            for row in rows_of(template, kept).map_err(|fault| (at + 1, fault))? {
+        }
+    }
+    Ok(parts)
+}
+
+/// A page with its tables of figures as the kept output has them. The error has the line and the fault.
+pub fn written(text: &str, kept: &Kept) -> Result<String, (usize, String)> {
+    let mut written = String::new();
+    for (_, part) in parts(text)? {
+        let template = match part {
+            Part::Line(line) => {
+                written += line;
+                written += "\n";
+                continue;
+            }
+            Part::Table(template) => template,
+        };
+        let (mut rows, mut sources) = (String::new(), String::new());
+        written += BEGIN;
+        written += "\n";
+        for (at, line) in &template.lines {
+            written += line;
+            written += "\n";
+            let fault = |fault| (*at, fault);
+            if *line == SOURCES {
+                sources = sources_of(&template, kept).map_err(fault)?;
+                continue;
+            }
+            for row in rows_of(line, kept).map_err(fault)? {
                 rows += &row;
                 rows += "\n";
             }
         }
-        // The table of before.
-        while lines.next_if(|(_, line)| line.starts_with('|')).is_some() {}
+        written += END;
+        written += "\n";
         written += &rows;
+        written += &sources;
     }
     Ok(written)
+}
+
+/// An empty line, and a line for each file that a template reads: its command, commit, date and machine.
+fn sources_of(template: &Template<'_>, kept: &Kept) -> Result<String, String> {
+    let mut names: Vec<&str> = Vec::new();
+    for (_, line) in &template.lines {
+        let listed = line.strip_prefix(EACH).into_iter();
+        let placeholders = line.split('{').skip(1);
+        let placeholders = placeholders.filter_map(|from| Some(from.split_once('}')?.0));
+        let places = placeholders.flat_map(|placeholder| placeholder.split(' '));
+        for place in listed.chain(places) {
+            let (name, _) = place.split_once('/').unwrap_or((place, ""));
+            let name = name.trim_start_matches([':', '-']);
+            if kept.contains_key(name) && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    let mut lines = String::from("\n");
+    for name in names {
+        lines += &source(name, kept)?;
+        lines += "\n";
+    }
+    Ok(lines)
+}
+
+/// The line that names a file's command, commit, date and machine.
+fn source(name: &str, kept: &Kept) -> Result<String, String> {
+    let text = |field: &str| {
+        let place = format!("{name}/{field}");
+        let found = found(&place, kept)?;
+        let text = found.as_str();
+        text.ok_or_else(|| format!("{place} is {found}: a text is expected"))
+    };
+    let count = |field: &str| number(&format!("{name}/machine/{field}"), kept);
+    let mut line = format!(
+        "{SOURCE}{name}.json`: `{}`; commit {}, {}; {}, {} processors, {} GiB",
+        text("command")?,
+        text("commit")?,
+        text("date")?,
+        text("machine/processor")?,
+        count("processors")?,
+        count("memory_gibibytes")?,
+    );
+    if let Ok(runs) = number(&format!("{name}/medians_of"), kept) {
+        line += &format!("; medians of {runs} runs");
+    }
+    if let Ok(note) = text("note") {
+        line += &format!("; {note}");
+    }
+    Ok(line)
 }
 
 /// The rows of a line: one, or with [`EACH`] one for each chosen element of a list.
@@ -369,6 +486,34 @@ mod tests {
         let kept = Kept::from([("a".into(), json!({"x": 3, "y": 1.5}))]);
         let filled = filled("{a/x :a/y .1} {a/x -a/y *1000} {a/x :a/y *100}%", &kept);
         assert_eq!(filled.unwrap(), "2.0 1,500 200%");
+    }
+
+    #[test]
+    fn the_sources_of_a_table_are_below_it_and_written_again_they_are_the_same() {
+        let file = |command: &str, medians: Option<u32>| {
+            let machine = json!({"processor": "X", "processors": 2, "memory_gibibytes": 23});
+            json!({"command": command, "commit": "12345678", "date": "2026-11-30", "machine": machine,
+                   "medians_of": medians, "note": null, "x": [{"y": 1}]})
+        };
+        let mut kept = Kept::from([
+            ("a".into(), file("a --json", None)),
+            ("b".into(), file("b --json", Some(5))),
+        ]);
+        let page = "<!-- figures\n| x |\n| --- |\neach a/x: | {./y :b/x/0/y} |\nsources\n-->\n";
+        let once = written(&format!("{page}\nText.\n"), &kept).unwrap();
+        let line = |name: &str, end: &str| {
+            format!(
+                "- `docs/figures/kept/{name}.json`: `{name} --json`; commit 12345678, 2026-11-30; \
+                 X, 2 processors, 23 GiB{end}\n"
+            )
+        };
+        let sources = line("a", "") + &line("b", "; medians of 5 runs");
+        let table = "| x |\n| --- |\n| 1 |\n";
+        assert_eq!(once, format!("{page}{table}\n{sources}\nText.\n"));
+        assert_eq!(written(&once, &kept).unwrap(), once);
+        kept.insert("b".into(), json!({"x": [{"y": 1}]}));
+        let (line, said) = written(page, &kept).unwrap_err();
+        assert!(line == 5 && said.contains("no value at /command"), "{said}");
     }
 
     #[test]
