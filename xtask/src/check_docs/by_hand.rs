@@ -45,7 +45,10 @@ pub fn check(file: &Path, text: &str, findings: &mut Vec<Finding>) {
                  paragraph `By hand: commit …` above",
             );
         }
-        is_marked = block[0].1.strip_prefix(MARK).is_some_and(begins_with_commit);
+        is_marked = block[0]
+            .1
+            .strip_prefix(MARK)
+            .is_some_and(begins_with_commit);
     }
 }
 
@@ -81,33 +84,34 @@ fn begins_with_commit(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The lines with a finding.
-    fn found(text: &str) -> Vec<usize> {
+    /// The lines with a finding, as a text.
+    fn found(text: &str) -> String {
         let mut findings = Vec::new();
         check(Path::new("docs/papers/one.md"), text, &mut findings);
-        findings.iter().map(|finding| finding.line).collect()
+        let lines = findings.iter().map(|finding| finding.line.to_string());
+        lines.collect::<Vec<_>>().join(" ")
     }
 
     const TABLE: &str = "| who | rate |\n| --- | ---: |\n| ours | **1,234** |\n";
 
     #[test]
     fn a_table_of_a_paper_without_kept_output_has_its_commit() {
-        assert_eq!(found(&format!("Text.\n\n{TABLE}")), [3]);
+        assert_eq!(found(&format!("Text.\n\n{TABLE}")), "3");
         let mark = "By hand: commit 12345678 (2026-11-21), `run`:\nmore text\n";
-        assert_eq!(found(&format!("{mark}\n{TABLE}")), []);
+        assert_eq!(found(&format!("{mark}\n{TABLE}")), "");
         // The mark is of one table, and has a commit.
-        assert_eq!(found(&format!("{mark}\n{TABLE}\n{TABLE}")), [8]);
-        assert_eq!(found(&format!("By hand: commit of yore\n\n{TABLE}")), [3]);
-        assert_eq!(found(&TABLE.replace("who", "commit")), []);
+        assert_eq!(found(&format!("{mark}\n{TABLE}\n{TABLE}")), "8");
+        assert_eq!(found(&format!("By hand: commit of yore\n\n{TABLE}")), "3");
+        assert_eq!(found(&TABLE.replace("who", "commit")), "");
         for words in ["many", "![1](one.svg)", "A 1"] {
-            assert_eq!(found(&TABLE.replace("**1,234**", words)), []);
+            assert_eq!(found(&TABLE.replace("**1,234**", words)), "");
         }
     }
 
     #[test]
     fn a_written_table_of_a_paper_has_its_sources() {
         let page = |last: &str| format!("<!-- figures\n| {{a/x}} |\n{last}-->\n{TABLE}");
-        assert_eq!(found(&page("")), [1]);
-        assert_eq!(found(&page("sources\n")), []);
+        assert_eq!(found(&page("")), "1");
+        assert_eq!(found(&page("sources\n")), "");
     }
 }

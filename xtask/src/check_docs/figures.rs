@@ -21,7 +21,7 @@
 //! a template writes these below the table, a line for each file that the template reads. `check-docs --write` writes the
 //! tables and their sources.
 
-use super::Finding;
+use super::{Finding, sources};
 use anyhow::Context;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -34,16 +34,13 @@ pub const KEPT: &str = "docs/figures/kept";
 const BEGIN: &str = "<!-- figures";
 
 /// The begin of a line that is written for each element of a list.
-const EACH: &str = "each ";
+pub(super) const EACH: &str = "each ";
 
 /// The line that ends it.
 const END: &str = "-->";
 
 /// The line of a template for which the sources of its figures are written.
 const SOURCES: &str = "sources";
-
-/// The begin of a line that names a source.
-const SOURCE: &str = "- `docs/figures/kept/";
 
 /// The kept output, by the names of the files.
 pub type Kept = HashMap<String, Value>;
@@ -108,16 +105,16 @@ pub fn parts(text: &str) -> Result<Vec<(usize, Part<'_>)>, (usize, String)> {
             .collect();
         let end = first + template.len();
         if end == lines.len() {
-            return Err((end, format!("no line {END} ends this template")));
+            return Err((first, format!("no line {END} ends this template")));
         }
         parts.push((first, Part::Table(Template { lines: template })));
         at = end + 1;
         while begins(at, "|") {
             at += 1;
         }
-        if begins(at + 1, SOURCE) {
+        if begins(at + 1, sources::BEGIN) {
             at += 1;
-            while begins(at, SOURCE) {
+            while begins(at, sources::BEGIN) {
                 at += 1;
             }
         }
@@ -145,7 +142,7 @@ pub fn written(text: &str, kept: &Kept) -> Result<String, (usize, String)> {
             written += "\n";
             let fault = |fault| (*at, fault);
             if *line == SOURCES {
-                sources = sources_of(&template, kept).map_err(fault)?;
+                sources = sources::of(&template.lines, kept).map_err(fault)?;
                 continue;
             }
             for row in rows_of(line, kept).map_err(fault)? {
@@ -159,57 +156,6 @@ pub fn written(text: &str, kept: &Kept) -> Result<String, (usize, String)> {
         written += &sources;
     }
     Ok(written)
-}
-
-/// An empty line, and a line for each file that a template reads: its command, commit, date and machine.
-fn sources_of(template: &Template<'_>, kept: &Kept) -> Result<String, String> {
-    let mut names: Vec<&str> = Vec::new();
-    for (_, line) in &template.lines {
-        let listed = line.strip_prefix(EACH).into_iter();
-        let placeholders = line.split('{').skip(1);
-        let placeholders = placeholders.filter_map(|from| Some(from.split_once('}')?.0));
-        let places = placeholders.flat_map(|placeholder| placeholder.split(' '));
-        for place in listed.chain(places) {
-            let (name, _) = place.split_once('/').unwrap_or((place, ""));
-            let name = name.trim_start_matches([':', '-']);
-            if kept.contains_key(name) && !names.contains(&name) {
-                names.push(name);
-            }
-        }
-    }
-    let mut lines = String::from("\n");
-    for name in names {
-        lines += &source(name, kept)?;
-        lines += "\n";
-    }
-    Ok(lines)
-}
-
-/// The line that names a file's command, commit, date and machine.
-fn source(name: &str, kept: &Kept) -> Result<String, String> {
-    let text = |field: &str| {
-        let place = format!("{name}/{field}");
-        let found = found(&place, kept)?;
-        let text = found.as_str();
-        text.ok_or_else(|| format!("{place} is {found}: a text is expected"))
-    };
-    let count = |field: &str| number(&format!("{name}/machine/{field}"), kept);
-    let mut line = format!(
-        "{SOURCE}{name}.json`: `{}`; commit {}, {}; {}, {} processors, {} GiB",
-        text("command")?,
-        text("commit")?,
-        text("date")?,
-        text("machine/processor")?,
-        count("processors")?,
-        count("memory_gibibytes")?,
-    );
-    if let Ok(runs) = number(&format!("{name}/medians_of"), kept) {
-        line += &format!("; medians of {runs} runs");
-    }
-    if let Ok(note) = text("note") {
-        line += &format!("; {note}");
-    }
-    Ok(line)
 }
 
 /// The rows of a line: one, or with [`EACH`] one for each chosen element of a list.
@@ -262,7 +208,7 @@ fn filled(template: &str, kept: &Kept) -> Result<String, String> {
 }
 
 /// A value of a file.
-fn found<'k>(place: &str, kept: &'k Kept) -> Result<&'k Value, String> {
+pub(super) fn found<'k>(place: &str, kept: &'k Kept) -> Result<&'k Value, String> {
     let (name, pointer) = match place.split_once('/') {
         Some((name, pointer)) => (name, format!("/{pointer}")),
         None => (place, String::new()),
@@ -275,7 +221,7 @@ fn found<'k>(place: &str, kept: &'k Kept) -> Result<&'k Value, String> {
 }
 
 /// A number of a file.
-fn number(place: &str, kept: &Kept) -> Result<f64, String> {
+pub(super) fn number(place: &str, kept: &Kept) -> Result<f64, String> {
     let found = found(place, kept)?;
     let number = found.as_f64();
     number.ok_or_else(|| format!("{place} is {found}: a number or a text is expected"))
@@ -486,34 +432,6 @@ mod tests {
         let kept = Kept::from([("a".into(), json!({"x": 3, "y": 1.5}))]);
         let filled = filled("{a/x :a/y .1} {a/x -a/y *1000} {a/x :a/y *100}%", &kept);
         assert_eq!(filled.unwrap(), "2.0 1,500 200%");
-    }
-
-    #[test]
-    fn the_sources_of_a_table_are_below_it_and_written_again_they_are_the_same() {
-        let file = |command: &str, medians: Option<u32>| {
-            let machine = json!({"processor": "X", "processors": 2, "memory_gibibytes": 23});
-            json!({"command": command, "commit": "12345678", "date": "2026-11-30", "machine": machine,
-                   "medians_of": medians, "note": null, "x": [{"y": 1}]})
-        };
-        let mut kept = Kept::from([
-            ("a".into(), file("a --json", None)),
-            ("b".into(), file("b --json", Some(5))),
-        ]);
-        let page = "<!-- figures\n| x |\n| --- |\neach a/x: | {./y :b/x/0/y} |\nsources\n-->\n";
-        let once = written(&format!("{page}\nText.\n"), &kept).unwrap();
-        let line = |name: &str, end: &str| {
-            format!(
-                "- `docs/figures/kept/{name}.json`: `{name} --json`; commit 12345678, 2026-11-30; \
-                 X, 2 processors, 23 GiB{end}\n"
-            )
-        };
-        let sources = line("a", "") + &line("b", "; medians of 5 runs");
-        let table = "| x |\n| --- |\n| 1 |\n";
-        assert_eq!(once, format!("{page}{table}\n{sources}\nText.\n"));
-        assert_eq!(written(&once, &kept).unwrap(), once);
-        kept.insert("b".into(), json!({"x": [{"y": 1}]}));
-        let (line, said) = written(page, &kept).unwrap_err();
-        assert!(line == 5 && said.contains("no value at /command"), "{said}");
     }
 
     #[test]

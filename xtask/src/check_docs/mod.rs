@@ -26,6 +26,7 @@ mod names;
 mod page;
 mod public_api;
 mod repeats;
+mod sources;
 mod summary;
 mod tables;
 mod unsafe_uses;
