@@ -21,7 +21,7 @@ use std::path::PathBuf;
 /// add a place and wait before you remove one that is in sync. Afterwards name the new places on each host, and restart
 /// the hosts one after the other: until then, a host is accepted with the former places.
 ///
-/// The *register* says which places have the log. The keeper holds it, and each copy remembers it.
+/// The register says which places have the log. The keeper holds it, and each copy remembers it.
 ///
 /// --put-back is for a keeper that was restored from a backup, or whose register was damaged or lost. It restores the
 /// newest register that the copies remember, or this directory of a host. Stop all hosts first. Each copy must answer;
