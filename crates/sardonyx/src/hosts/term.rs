@@ -29,7 +29,7 @@ pub struct Term {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The next act of a host that serves.
+/// The state of a term, by which the host acts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TermState {
     /// It has its lease: it answers.
