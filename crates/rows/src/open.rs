@@ -74,7 +74,7 @@ impl fmt::Display for Conflict {
 
 impl std::error::Error for Conflict {}
 
-/// An open transaction was ended at a bound, or since the database was closed. It had no effect.
+/// An open transaction was ended at a bound, or because the database was closed. It had no effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactionEnded {
