@@ -100,22 +100,23 @@ kinds! {
     /// Another transaction was in the way: a conflict, or a deadlock that this one was chosen to end. It
     /// had no effect; run it again.
     Conflict,
-    /// There is one with this key already.
+    /// A row with this key exists: of the primary key, or of the unique index that the text names.
     Duplicate,
     /// There is no such database. Nothing was made.
     NotFound,
-    /// The request can never be met: a table that is declared otherwise, a handle of another database, a
-    /// stale row, an option that cannot work. The program is to be changed.
+    /// The row violates a condition or a foreign key: change the data. Or the request can never be met: a table
+    /// that is declared otherwise, a handle of another database, a stale row, an option that cannot work. Then
+    /// change the program.
     Refused,
     /// Too much at once: a transaction, a name or a record is beyond a limit, which the text names.
     Limit,
     /// No room: memory, log or disk is full. Nothing is broken; free something, or raise the limit that
     /// the text names.
     Full,
-    /// Others have to act first: a process that is stopped, a reader that keeps old versions, a store
-    /// that is away. Try again then.
+    /// Something else has to happen first: a stopped process has to continue, a reader to release old versions,
+    /// a store to answer. Try again then.
     Unavailable,
-    /// The database is open elsewhere, in a way that does not go with this one.
+    /// Another process, or another handle, has the database open in a way that excludes this one.
     Locked,
     /// Files or pages are damaged; the text says where. Restore a backup.
     Damaged,

@@ -22,7 +22,7 @@ pub struct StoreOptions {
     /// The copies that a transaction waits for before it is acknowledged [default: both]
     #[arg(long, value_enum, requires = "store", help_heading = "Store")]
     pub durable_at: Option<DurableAtChoice>,
-    /// Have each put take at least so long, such as 10ms
+    /// Have each put take at least this time, such as 10ms
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store", help_heading = "Store")]
     pub put_time: Option<Duration>,
     /// The part of the store for a run, for programs that read it; `None`: a part that no other run has

@@ -28,8 +28,8 @@ const READINGS_MAX: usize = 8;
 
 /// Print committed changes of rows as JSON.
 ///
-/// Each changed row is a line, in the order of commits. Changes are kept for the tables that --keep names, from then
-/// on, with the row before and after; they take room in the log and in the journals' archive. While a server has the
+/// Each changed row is a line, in the order of commits, with the row before and after. First name a table with --keep:
+/// its later changes are kept, in the log and in the archive of journals, and take disk space. While a server has the
 /// database open, all transactions committed so far are printed. With --follow the later ones are printed, too, until
 /// an interrupt or a termination signal. Continue with --from and the "next" of the last line that you handled: no
 /// change is lost or comes twice. A position older than the kept changes is an error that names the oldest one.
@@ -43,16 +43,16 @@ const READINGS_MAX: usize = 8;
 pub struct Arguments {
     #[command(flatten)]
     target: Target,
-    /// Only of this table, by its name at the time of the change; repeat for several
+    /// Print changes of this table only, by its name at the time of the change; may be repeated
     #[arg(long, value_name = "NAME")]
     table: Vec<String>,
-    /// From this position on, such as 17:4 [default: from the oldest kept one]
+    /// Begin at this position, such as 17:4 [default: at the oldest kept change]
     #[arg(long, value_name = "POSITION")]
     from: Option<JournalPosition>,
-    /// After changes of other tables only, print a line with "next" alone, to continue after them
+    /// With --table: after changes of other tables, print a line with "next" alone, to continue after them
     #[arg(long, requires = "table")]
     positions: bool,
-    /// Continue with later commits
+    /// Wait for later commits, and print their changes, too
     #[arg(long)]
     follow: bool,
     /// The time between two checks with --follow

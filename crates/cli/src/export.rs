@@ -42,7 +42,7 @@ pub struct Arguments {
     /// csv, tsv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: by the file's name]
     #[arg(long, value_parser = parse_format)]
     format: Option<Format>,
-    /// Only these columns
+    /// Write only these columns
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     columns: Vec<String>,
 }

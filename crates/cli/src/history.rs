@@ -20,7 +20,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::io::Write;
 
-/// Print an account's history of that benchmark.
+/// Print an account's history after debit-credit.
 ///
 /// One row for each transaction, oldest first, with the balance after it. With --json, one object a line.
 ///
@@ -35,7 +35,7 @@ pub struct Arguments {
     /// The account, from 1
     #[arg(long, value_name = "N")]
     account: u64,
-    /// Only the newest so many rows [default: all]
+    /// At most this many rows, the newest ones [default: all]
     #[arg(long, value_name = "ROWS")]
     limit: Option<usize>,
 }

@@ -88,13 +88,13 @@ pub struct Arguments {
     /// The separator of CSV fields: a character, or tab [default: a comma]
     #[arg(long, value_parser = parse_delimiter, value_name = "CHARACTER")]
     delimiter: Option<u8>,
-    /// Declare the table; create the database if there is none
+    /// Declare the table from the file; create the database if there is none
     #[arg(long)]
     create: bool,
-    /// The primary key's columns of a declared table [default: the first column]
+    /// With --create: the columns of the primary key [default: the first column]
     #[arg(long, value_delimiter = ',', value_name = "NAMES", requires = "create")]
     key: Vec<String>,
-    /// The effect of a bad line
+    /// On a bad row: end the import, or leave the row out
     #[arg(long, value_enum, default_value_t = OnError::Stop, value_name = "WHAT")]
     on_error: OnError,
     /// Rows per transaction, up to 100000, or all [default: 1000]

@@ -30,13 +30,13 @@ pub struct Arguments {
     database: Readable,
     /// The table
     table: String,
-    /// Only rows that meet this condition
+    /// Print only rows that meet this condition
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Only these columns
+    /// Print only these columns
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     columns: Vec<String>,
-    /// At most so many rows
+    /// Print at most this many rows [default: all]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }

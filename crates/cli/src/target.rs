@@ -39,7 +39,7 @@ const READINGS_MAX: usize = 8;
 pub struct Target {
     /// The database's directory, such as bank.sdx
     pub path: PathBuf,
-    /// Wait so long, such as 30s, if another program has the database open [default: read it all the same, or end]
+    /// Wait up to this time, such as 30s, for a program that has the database open [default: read beside it, or fail]
     #[arg(long, value_name = "TIME", value_parser = parse_time, display_order = LATE)]
     wait: Option<Duration>,
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 /// The directories of the log and the backup, if not in the database's directory.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Directories {
-    /// The directory of the log, on a disk of its own [default: in the database's]
+    /// The directory of the log, for a disk of its own [default: in the database's]
     #[arg(long, value_name = "DIR", help_heading = "Disks")]
     pub log_directory: Option<PathBuf>,
-    /// The directory of the backup [default: in the database's]
+    /// The directory of the checkpoints, for a disk of their own [default: in the database's]
     #[arg(
         long,
         value_name = "DIR",
@@ -17,7 +17,7 @@ pub struct Directories {
         help_heading = "Disks"
     )]
     pub backup_directory: Option<PathBuf>,
-    /// A directory of one stripe of the backup; repeated, one for each stripe
+    /// A directory of one part (stripe) of the checkpoints; repeated, one for each stripe
     #[arg(long, value_name = "DIR", help_heading = "Disks")]
     pub stripe_directory: Vec<PathBuf>,
 }

@@ -6,7 +6,7 @@ use sardonyx_base::error::{Error, Kind};
 use sardonyx_base::process::FORKED;
 use std::fmt;
 
-/// Something that an open transaction read is not so any more at its end. It did nothing: run it again.
+/// Another transaction changed something that an open transaction had read. The open one had no effect: run it again.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Conflict {
@@ -74,7 +74,7 @@ impl fmt::Display for Conflict {
 
 impl std::error::Error for Conflict {}
 
-/// An open transaction was ended from without. It had no effect.
+/// An open transaction was ended at a bound, or because the database was closed. It had no effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactionEnded {

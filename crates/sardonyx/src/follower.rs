@@ -229,7 +229,7 @@ impl Follower {
         Ok(Snapshot::new(space, self.shared.process))
     }
 
-    /// The same, if it is at most so far behind the commits.
+    /// The same, if it is at most `lag_max` behind the commits.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if it is further behind, or that is not known; the errors of [`Follower::snapshot`].
@@ -275,13 +275,13 @@ impl Follower {
         self.shared.state.try_lock().is_none()
     }
 
-    /// Waits until a group that is being applied is; at most so long.
+    /// Waits until no group is being applied, but no longer than `at_most`.
     #[doc(hidden)]
     pub fn wait_while_busy(&self, at_most: Duration) {
         drop(self.shared.state.lock_within(at_most));
     }
 
-    /// Waits until a group that is being applied is, or else until the next look at the log is over; at most so long.
+    /// Waits until the group that is being applied is, or the next look at the log is over, but no longer than `at_most`.
     #[doc(hidden)]
     pub fn wait_for_look(&self, at_most: Duration) {
         let until = Instant::now() + at_most;

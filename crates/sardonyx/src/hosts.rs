@@ -131,7 +131,7 @@ impl HostOptions {
     }
 }
 
-/// Has a host stop that waits. Clones are the same.
+/// Stops a host that follows, from another thread: [`Host::next_term`] returns then. Clones are the same.
 #[derive(Clone, Debug, Default)]
 pub struct StopHost(Arc<Stop>);
 

@@ -189,6 +189,45 @@ pub mod journals {
 }
 
 /// Procedures: transactions that are registered once and submitted in batches, and exchanges with clients over them.
+///
+/// ```
+/// use sardonyx::procedures::{Procedure, TableSpace};
+/// use sardonyx::{Error, Table, Tables, Transaction, record};
+///
+/// record! {
+///     #[table("accounts", key = id)]
+///     struct Account { id: i64, balance: i64 }
+/// }
+///
+/// struct Deposit(Table<Account>);
+///
+/// impl Procedure for Deposit {
+///     type Arguments = (i64, i64);
+///     type Output = ();
+///     type Error = Error;
+///     type Located = (); // rows that `locate` finds for `execute`; none here
+///
+///     fn name(&self) -> &str {
+///         "deposit"
+///     }
+///     fn locate(&self, _: &(i64, i64), _: &TableSpace) {}
+///     fn execute(&self, &(id, amount): &(i64, i64), (): (), tx: &mut Transaction<'_>) -> Result<(), Error> {
+///         let found = tx.update(self.0, id, |account| account.balance += amount)?;
+///         found.ok_or_else(|| Error::other("no such account")) // an error undoes this request alone
+///     }
+/// }
+///
+/// # fn main() -> Result<(), Error> {
+/// # let directory = tempfile::tempdir()?;
+/// # let bank = Tables::open(directory.path().join("bank.sdx"))?;
+/// let accounts = bank.table()?;
+/// bank.run(|tx| tx.put(accounts, &Account { id: 1, balance: 100 }))?;
+/// let deposit = bank.register(Deposit(accounts))?;
+/// let outcomes = bank.submit_batch(&deposit, vec![(1, 30), (2, 70)], 0).wait()?;
+/// assert!(outcomes[0].is_ok() && outcomes[1].is_err()); // there is no account 2
+/// # Ok(())
+/// # }
+/// ```
 pub mod procedures {
     pub use crate::ticket::BatchTicket;
     pub use sardonyx_serial::{Exchange, Outcomes, Owed, Procedure, ProcedureError, Registered};

@@ -117,7 +117,7 @@ impl Operations {
         Ok(Operations { database })
     }
 
-    /// The area of this name, declared where absent, with at least so many pages. Names that begin with a
+    /// The area of this name, declared where absent, with at least `pages` pages. Names that begin with a
     /// dot are the engine's.
     ///
     /// # Errors

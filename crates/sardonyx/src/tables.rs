@@ -70,7 +70,7 @@ impl Tables {
     ///
     /// # Errors
     /// [`Error::Locked`] if it is open already, here or in another process, in any way; [`Error::Damaged`], with file and
-    /// offset; the system's errors.
+    /// offset; [`Error::System`].
     pub fn open(path: impl AsRef<Path>) -> Result<Tables, Error> {
         Options::new().open_tables(path)
     }
@@ -230,6 +230,26 @@ impl Tables {
 
     /// Runs a closure as a transaction and returns when it is on stable storage.
     ///
+    /// ```
+    /// # use sardonyx::{Error, Tables, record};
+    /// # record! { #[table("accounts", key = id)] struct Account { id: u64, balance: i64 } }
+    /// # fn main() -> Result<(), Error> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let bank = Tables::open(directory.path().join("bank.sdx"))?;
+    /// let accounts = bank.table::<Account>()?;
+    /// bank.run(|tx| tx.insert(accounts, &Account { id: 1, balance: 100 }))?;
+    /// let left = bank.run(|tx| {
+    ///     let left = tx.update(accounts, 1, |account| {
+    ///         account.balance -= 30;
+    ///         account.balance
+    ///     })?;
+    ///     left.ok_or_else(|| Error::other("no such account")) // an error undoes the transaction
+    /// })?;
+    /// assert_eq!(left, 70);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// The closure's error, after everything it did was undone. An error of its own type is wrapped by [`Error::other`]
     /// and unwrapped by [`Error::downcast`]; [`RunOptions::errors`] keeps its type. Or the engine's: [`Error::Nested`] if
@@ -252,10 +272,24 @@ impl Tables {
         RunOptions::new(self)
     }
 
-    /// Submits a closure as a transaction; the ticket can be waited for or awaited. If code that this database itself
-    /// runs calls it, nothing is run and the ticket returns [`Error::Nested`]. Such code is a transaction's, a
-    /// procedure's, a waker's or a value's drop on one of the engine's threads. The queues are bounded, and the engine
-    /// would wait for itself.
+    /// Submits a closure as a transaction; the ticket can be waited for or awaited.
+    ///
+    /// ```
+    /// # use sardonyx::{Error, Tables, record};
+    /// # record! { #[table("accounts", key = id)] struct Account { id: u64, balance: i64 } }
+    /// # fn main() -> Result<(), Error> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let bank = Tables::open(directory.path().join("bank.sdx"))?;
+    /// let accounts = bank.table::<Account>()?;
+    /// let ticket = bank.submit(move |tx| tx.insert(accounts, &Account { id: 1, balance: 100 }));
+    /// ticket.wait()?; // on stable storage; in an async function: `ticket.await?`
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// If code that this database itself runs calls it, nothing is run and the ticket returns [`Error::Nested`]. Such code
+    /// is a transaction's, a procedure's, a waker's or a value's drop on one of the engine's threads. The queues are
+    /// bounded, and the engine would wait for itself.
     pub fn submit<T: Send + 'static>(
         &self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
@@ -297,7 +331,7 @@ impl Tables {
     }
 
     /// Submits a batch of a procedure's requests, each a transaction of its own. `lane` identifies a client: batches
-    /// of one lane keep their order. Nested calls: as [`Tables::submit`].
+    /// of one lane keep their order. Nested calls: as [`Tables::submit`]. An example: [`procedures`](crate::procedures).
     pub fn submit_batch<P: Procedure>(
         &self,
         procedure: &Registered<P>,
@@ -322,7 +356,24 @@ impl Tables {
     }
 
     /// Reads a consistent state without changing it. The state may not be on stable storage yet; to be sure of that, read
-    /// in [`Tables::run`].
+    /// in [`Tables::run`]. No transaction runs meanwhile: read large amounts in a [snapshot](Tables::snapshot).
+    ///
+    /// ```
+    /// # use sardonyx::{Error, Tables, record};
+    /// # record! { #[table("accounts", key = id)] struct Account { id: u64, balance: i64 } }
+    /// # fn main() -> Result<(), Error> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let bank = Tables::open(directory.path().join("bank.sdx"))?;
+    /// let accounts = bank.table::<Account>()?;
+    /// bank.run(|tx| tx.insert(accounts, &Account { id: 1, balance: 100 }))?;
+    /// let sum: i64 = bank.read(|view| {
+    ///     let accounts = view.scan(accounts)?; // in no particular order
+    ///     accounts.map(|account| Ok(account?.balance)).sum()
+    /// })?;
+    /// assert_eq!(sum, 100);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// The closure's error; [`Error::Nested`] inside a transaction of this database, which has its own access to the
@@ -402,7 +453,7 @@ impl Tables {
         Ok(self.kernel.checkpoint()?)
     }
 
-    /// True while a checkpoint is being written.
+    /// Returns true while a checkpoint is being written.
     #[inline]
     pub fn is_checkpointing(&self) -> bool {
         self.kernel.engine().checkpoint().is_writing()
@@ -434,7 +485,7 @@ impl Tables {
         &self.rebuild
     }
 
-    /// The engine's statistics since then; zero in a forked child.
+    /// The engine's statistics since the opening; zero in a forked child.
     #[inline]
     pub fn statistics(&self) -> Statistics {
         let engine = self.kernel.engine();

@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A client's request and its answer, once.
+/// Requests of one client that run as a batch: it receives and decodes them, and sends its own answer.
 pub trait Exchange: Send + 'static {
     /// The requested procedure.
     type Procedure: Procedure;

@@ -27,7 +27,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-/// When a call returns.
+/// The moment at which a call returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Durability {
     /// When the transaction is on stable storage (I1).

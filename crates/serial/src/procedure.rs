@@ -9,7 +9,8 @@ use sardonyx_table::{Prefetch, TableSpace, Transaction};
 use std::any::Any;
 use std::sync::{Arc, Weak};
 
-/// A transaction that is called by arguments.
+/// A transaction that is registered once and then called with arguments, singly or in batches. The module
+/// `sardonyx::procedures` has an example.
 pub trait Procedure: Send + Sync + 'static {
     /// The caller's arguments.
     type Arguments: Send + 'static;
@@ -53,7 +54,8 @@ pub trait Procedure: Send + Sync + 'static {
     ) -> Result<Self::Output, Self::Error>;
 }
 
-/// A procedure that has been registered with a database, for as long as one of these is there. Cheap to clone.
+/// A procedure that has been registered with a database. It stays registered as long as a clone of this handle exists.
+/// Cheap to clone.
 #[derive(Debug)]
 pub struct Registered<P>(pub(crate) Arc<P>);
 

@@ -27,7 +27,7 @@ use std::time::Duration;
 /// The distance, in pages, at which bitmaps are prefetched.
 const PAGES_AHEAD: usize = 16;
 
-/// The result of rebuilding.
+/// The report of an opening's work on indexes and free places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RebuildReport {
     /// Tables.

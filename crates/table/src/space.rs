@@ -468,7 +468,8 @@ pub struct IndexMemory {
     pub free: u64,
 }
 
-/// A consistent state, to read.
+/// A consistent state of all tables, to read: `view` in the closure of a call of `read`. Its verbs are `get`, `scan`, `count`,
+/// `index` and `rows`.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     space: &'a TableSpace,

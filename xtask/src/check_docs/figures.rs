@@ -17,10 +17,11 @@
 //! (`-FILE/VALUE`), a factor (`*1000`, `*1e-6`), and the number of decimals (`.2`). Thousands are separated by commas. A
 //! text takes none of these. A line `each FILE/LIST FIELD=TEXT: ROW` writes the row once for each element of the list whose
 //! field has the text, or, without `FIELD=TEXT`, for each; a place in it that begins with `./` is the element's. So a figure in such a table cannot differ from the
-//! kept output, whose file has command, commit, date and machine ([`crate::keep_figures`]). `check-docs --write` writes
-//! the tables.
+//! kept output, whose file has command, commit, date and machine ([`crate::keep_figures`]). A line `sources` at the end of
+//! a template writes these below the table, a line for each file that the template reads. `check-docs --write` writes the
+//! tables and their sources.
 
-use super::Finding;
+use super::{Finding, sources};
 use anyhow::Context;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -33,10 +34,13 @@ pub const KEPT: &str = "docs/figures/kept";
 const BEGIN: &str = "<!-- figures";
 
 /// The begin of a line that is written for each element of a list.
-const EACH: &str = "each ";
+pub(super) const EACH: &str = "each ";
 
 /// The line that ends it.
 const END: &str = "-->";
+
+/// The line of a template for which the sources of its figures are written.
+const SOURCES: &str = "sources";
 
 /// The kept output, by the names of the files.
 pub type Kept = HashMap<String, Value>;
@@ -61,36 +65,95 @@ pub fn kept(root: &Path) -> anyhow::Result<Kept> {
     Ok(kept)
 }
 
-/// A page with its tables of figures as the kept output has them. The error has the line and the fault.
-pub fn written(text: &str, kept: &Kept) -> Result<String, (usize, String)> {
-    let mut lines = text.lines().enumerate().peekable();
-    let mut written = String::new();
-    let mut in_code = false;
-    while let Some((at, line)) = lines.next() {
-        written += line;
-        written += "\n";
+/// A template of a page, without its first and its last line.
+pub struct Template<'t> {
+    /// Its lines, each with its number from 1.
+    lines: Vec<(usize, &'t str)>,
+}
+
+impl Template<'_> {
+    /// Returns true if the sources of its figures are written below the table.
+    pub fn names_sources(&self) -> bool {
+        self.lines.iter().any(|(_, line)| *line == SOURCES)
+    }
+}
+
+/// A part of a page: a line of text, or a template with the table that it wrote before.
+pub enum Part<'t> {
+    Line(&'t str),
+    Table(Template<'t>),
+}
+
+/// The parts of a page, each with the number of its first line from 1. The error has the line and the fault.
+pub fn parts(text: &str) -> Result<Vec<(usize, Part<'_>)>, (usize, String)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let begins = |at: usize, with: &str| lines.get(at).is_some_and(|line| line.starts_with(with));
+    let mut parts = Vec::new();
+    let (mut at, mut in_code) = (0, false);
+    while let Some(&line) = lines.get(at) {
         in_code ^= line.trim_start().starts_with("```");
         if in_code || line != BEGIN {
+            parts.push((at + 1, Part::Line(line)));
+            at += 1;
             continue;
         }
-        let mut rows = String::new();
-        loop {
-            let Some((at, template)) = lines.next() else {
-                return Err((at + 1, format!("no line {END} ends this template")));
-            };
-            written += template;
-            written += "\n";
-            if template == END {
-                break;
+        let first = at + 1;
+        let template = lines.iter().enumerate().skip(first);
+        let template: Vec<_> = template
+            .take_while(|(_, line)| **line != END)
+            .map(|(at, line)| (at + 1, *line))
+            .collect();
+        let end = first + template.len();
+        if end == lines.len() {
+            return Err((first, format!("no line {END} ends this template")));
+        }
+        parts.push((first, Part::Table(Template { lines: template })));
+        at = end + 1;
+        while begins(at, "|") {
+            at += 1;
+        }
+        if begins(at + 1, sources::BEGIN) {
+            at += 1;
+            while begins(at, sources::BEGIN) {
+                at += 1;
             }
-            for row in rows_of(template, kept).map_err(|fault| (at + 1, fault))? {
+        }
+    }
+    Ok(parts)
+}
+
+/// A page with its tables of figures as the kept output has them. The error has the line and the fault.
+pub fn written(text: &str, kept: &Kept) -> Result<String, (usize, String)> {
+    let mut written = String::new();
+    for (_, part) in parts(text)? {
+        let template = match part {
+            Part::Line(line) => {
+                written += line;
+                written += "\n";
+                continue;
+            }
+            Part::Table(template) => template,
+        };
+        let (mut rows, mut sources) = (String::new(), String::new());
+        written += BEGIN;
+        written += "\n";
+        for (at, line) in &template.lines {
+            written += line;
+            written += "\n";
+            let fault = |fault| (*at, fault);
+            if *line == SOURCES {
+                sources = sources::of(&template.lines, kept).map_err(fault)?;
+                continue;
+            }
+            for row in rows_of(line, kept).map_err(fault)? {
                 rows += &row;
                 rows += "\n";
             }
         }
-        // The table of before.
-        while lines.next_if(|(_, line)| line.starts_with('|')).is_some() {}
+        written += END;
+        written += "\n";
         written += &rows;
+        written += &sources;
     }
     Ok(written)
 }
@@ -145,7 +208,7 @@ fn filled(template: &str, kept: &Kept) -> Result<String, String> {
 }
 
 /// A value of a file.
-fn found<'k>(place: &str, kept: &'k Kept) -> Result<&'k Value, String> {
+pub(super) fn found<'k>(place: &str, kept: &'k Kept) -> Result<&'k Value, String> {
     let (name, pointer) = match place.split_once('/') {
         Some((name, pointer)) => (name, format!("/{pointer}")),
         None => (place, String::new()),
@@ -158,7 +221,7 @@ fn found<'k>(place: &str, kept: &'k Kept) -> Result<&'k Value, String> {
 }
 
 /// A number of a file.
-fn number(place: &str, kept: &Kept) -> Result<f64, String> {
+pub(super) fn number(place: &str, kept: &Kept) -> Result<f64, String> {
     let found = found(place, kept)?;
     let number = found.as_f64();
     number.ok_or_else(|| format!("{place} is {found}: a number or a text is expected"))

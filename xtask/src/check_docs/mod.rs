@@ -12,9 +12,11 @@
 //! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list;
 //! - a page of test programs, docs/tests.md, that is not as the tests say: `--write` writes it;
 //! - tables of figures that are not as the kept output of their commands says ([`figures`]): `--write` writes them;
+//! - tables of figures in docs/papers/ that have neither kept output nor a commit ([`by_hand`]);
 //! - methods of the crate `sardonyx` that docs/public-api.txt lacks, and listed ones that no source has;
 //! - modules with `unsafe` that docs/unsafe.md lacks, and names there that are no module ([`unsafe_uses`]).
 
+mod by_hand;
 mod constants;
 mod figures;
 mod habits;
@@ -24,6 +26,7 @@ mod names;
 mod page;
 mod public_api;
 mod repeats;
+mod sources;
 mod summary;
 mod tables;
 mod unsafe_uses;
@@ -126,6 +129,11 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
     summary::check(&pages, &mut findings);
     index::check(root, &sources, &mut findings);
     figures::check(root, &mut findings)?;
+    for file in pages.keys().filter(|file| file.starts_with(by_hand::PAGES)) {
+        let text = std::fs::read_to_string(root.join(file))
+            .with_context(|| format!("reading {}", file.display()))?;
+        by_hand::check(file, &text, &mut findings);
+    }
     if root.join(public_api::LIST).exists() {
         let list = std::fs::read_to_string(root.join(public_api::LIST))
             .with_context(|| format!("reading {}", public_api::LIST))?;

@@ -55,7 +55,7 @@ pub struct Options {
     /// Branches [default: one for every 10,000 accounts]
     #[arg(long, value_name = "N", help_heading = "Size")]
     pub(super) branches: Option<u64>,
-    /// End after so many transactions
+    /// End after this many transactions
     #[arg(
         long,
         value_name = "N",
@@ -63,14 +63,14 @@ pub struct Options {
         help_heading = "Size"
     )]
     pub(super) transactions: Option<u64>,
-    /// End after so many seconds; in an open loop, each rate [default: 5]
+    /// End after this many seconds; in an open loop, of each rate [default: 5]
     #[arg(long, value_name = "S", help_heading = "Size")]
     pub(super) seconds: Option<f64>,
 
     /// The TPK paper's configuration [default: a with fewer than 4 processors, else b]
     #[arg(long, value_enum, help_heading = "Engine")]
     pub(super) configuration: Option<Configuration>,
-    /// Close a commit group when it has so many transactions [default: groups adapt]
+    /// Close a commit group when it has this many transactions [default: groups adapt]
     #[arg(
         long,
         value_name = "N",
@@ -79,7 +79,7 @@ pub struct Options {
     )]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) transactions_per_group: Option<u32>,
-    /// Close a commit group when its first transaction is so old, such as 5ms [default: groups adapt]
+    /// Close a commit group when its first transaction is this old, such as 5ms [default: groups adapt]
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Engine")]
     #[arg(requires = "transactions_per_group")]
     pub(super) time_per_group: Option<Duration>,
@@ -123,7 +123,7 @@ pub struct Options {
     /// When a closure counts as acknowledged; only with --one-at-a-time [default: durable]
     #[arg(long, value_enum, requires = "one_at_a_time", help_heading = "Clients")]
     pub(super) durability: Option<DurabilityChoice>,
-    /// An open loop: requests arrive so many times a second, such as 200k, at exponential intervals; several rates
+    /// An open loop: this many requests arrive in a second, such as 200k, at exponential intervals; several rates
     /// separated by commas
     #[arg(long, value_name = "RATES", value_parser = parse_rate, value_delimiter = ',')]
     #[arg(conflicts_with_all = ["transactions", "batches_in_flight"], help_heading = "Clients")]

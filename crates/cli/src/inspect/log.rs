@@ -32,7 +32,7 @@ pub struct Arguments {
     /// Begin with this group
     #[arg(long, value_name = "N", default_value_t = 1)]
     from_group: u64,
-    /// Print at most so many groups [default: all]
+    /// Print at most this many groups [default: all]
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }

@@ -145,11 +145,11 @@ pub struct Arguments {
     /// directory]
     #[arg(long, value_name = "NAME", requires = "store")]
     host: Option<String>,
-    /// With --store: another host takes over after so long without a sign of the serving host; half of it limits its
-    /// answers [default: 2s]
+    /// With --store: another host takes over after this time without a sign of the serving host, which stops
+    /// answering after half of it [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     lease: Option<Duration>,
-    /// With --store: while another host serves, answer reads if this copy is at most so old (least: docs/hosts.md)
+    /// With --store: while another host serves, answer reads if this copy is at most this old (docs/hosts.md)
     /// [default: send clients away]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     stale_reads: Option<Duration>,
@@ -160,7 +160,7 @@ pub struct Arguments {
     moved: Directories,
     #[command(flatten)]
     node: NodeOption,
-    /// If another program has the database open, wait so long for it, such as 30s [default: not at all]
+    /// If another program has the database open, wait for it up to this time, such as 30s [default: not at all]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
     /// The level of the log on standard error

@@ -31,7 +31,7 @@ const PAUSE_MOST: Duration = Duration::from_secs(3600);
 /// The options for a server's bases.
 #[derive(Debug, clap::Args)]
 pub struct BasesOption {
-    /// Put a base, from which new hosts start, into the store after so much log; 0: after any [default: never]
+    /// Put a base, from which new hosts start, into the store after each SIZE of log; 0: after any [default: never]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "store", help_heading = "Bases")]
     base_every: Option<u64>,
     /// The copy from which bases are made [default: the database's directory with .bases appended]

@@ -37,13 +37,13 @@ pub struct Arguments {
 /// The moment of a copy, as arguments.
 #[derive(Debug, clap::Args)]
 pub struct Until {
-    /// With everything that was in the store at this time
+    /// Copy up to this time, such as 2026-11-22T10:15:00Z [default: the newest state]
     #[arg(long, value_name = "TIME", value_parser = parse_time_of_day, group = "until")]
     at: Option<u64>,
-    /// With this entry and all earlier ones
+    /// Copy up to this entry of the log, which is included
     #[arg(long, value_name = "N", group = "until")]
     at_entry: Option<u64>,
-    /// With this commit group and all earlier ones
+    /// Copy up to this commit group, which is included
     #[arg(long, value_name = "N", group = "until")]
     at_group: Option<u64>,
 }

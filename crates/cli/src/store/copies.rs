@@ -16,17 +16,19 @@ use std::path::PathBuf;
 
 /// Add, remove or replace a place of a log on several places, while hosts use it.
 ///
-/// A place that is added is filled by the serving host, and counts when `store status` shows it as in-sync. A place
-/// that is removed counts no longer; its data stays there. With both options the one replaces the other. Two copies in
-/// sync must be left, so add a place and wait before you remove one that is in sync. Afterwards name the new places on
-/// each host, and restart the hosts one after the other: until then, a host is accepted with the places of before.
+/// The serving host fills an added place, which counts when `store status` shows it as in-sync. A removed place counts
+/// no longer; its data stays there. With both options, one place replaces the other. Two copies in sync must be left, so
+/// add a place and wait before you remove one that is in sync. Afterwards name the new places on each host, and restart
+/// the hosts one after the other: until then, a host is accepted with the former places.
 ///
-/// --put-back is for a keeper that was restored from a backup, or whose register was damaged or lost. It puts the newest
-/// register back that the copies know. With a host's directory, the register that the directory remembers counts, too. End
-/// all hosts first. Each copy must answer; name a copy whose data is lost for ever, or was restored from a backup (--lost).
-/// If hosts have continued with an older register, the command shows the lines of registers, and --keep chooses one.
+/// The register says which places have the log. The keeper holds it, and each copy remembers it.
 ///
-/// --raise-version is for a set that a program without the ancestry of registers made: once each host has a newer one.
+/// --put-back is for a keeper that was restored from a backup, or whose register was damaged or lost. It restores the
+/// newest register that the copies remember, or this directory of a host. Stop all hosts first. Each copy must answer;
+/// name a copy whose data is lost for ever, or was restored from a backup (--lost). If hosts have continued with an older
+/// register, there are several histories of registers: the command shows them, and --keep chooses one.
+///
+/// --raise-version is for a register that an earlier version made. Use it when each host runs a newer one.
 ///
 /// Examples:
 ///   sardonyx store copies 'copies:s3://ledger/bank;tcp://a:7071;tcp://b:7071' --add tcp://c:7071
@@ -39,19 +41,19 @@ use std::path::PathBuf;
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
-    /// A place that is to have the log, empty at first; may be repeated
+    /// Add this place, which must be empty; may be repeated
     #[arg(long, value_name = "PLACE")]
     add: Vec<String>,
-    /// A place that is to have it no longer; may be repeated
+    /// Remove this place; may be repeated
     #[arg(long, value_name = "PLACE")]
     remove: Vec<String>,
-    /// Put the newest register back that the copies know, or this directory of a host
+    /// Restore the newest register that the copies, or this directory of a host, remember
     #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, conflicts_with_all = ["add", "remove"])]
     put_back: Option<Option<PathBuf>>,
     /// With --put-back: a copy whose data is lost for ever, or was restored from a backup; may be repeated
     #[arg(long, value_name = "PLACE", requires = "put_back")]
     lost: Vec<String>,
-    /// With --put-back: of several lines of registers, keep the one of this register
+    /// With --put-back: of several histories of registers, keep the one with this register
     #[arg(long, value_name = "NAME", requires = "put_back")]
     keep: Option<StateName>,
     /// Raise the register to the newest version; earlier programs cannot read it afterwards

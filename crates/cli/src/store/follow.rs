@@ -21,8 +21,8 @@ use std::time::Duration;
 /// Keep a copy of a database that follows its store.
 ///
 /// The directory receives every acknowledged transaction, a moment later; the serving host has no work with it. An
-/// interrupt or a termination signal ends the verb. With --base-every it puts a base into the store whenever so much
-/// log has come since the last one, so that new copies begin there. With --keep-bases or --keep-time it then deletes
+/// interrupt or a termination signal ends the verb. With --base-every it puts a base, a copy of the database, into the
+/// store after each such amount of log. New copies begin there. With --keep-bases or --keep-time it then deletes
 /// older bases and log. A program can open the directory with this store, as one of its hosts. Without --once it waits
 /// for a database, if the store has none yet. A missing entry is named on standard error, and following continues when
 /// it is restored.
@@ -43,7 +43,7 @@ pub struct Arguments {
     /// End when the copy has everything that the store has now
     #[arg(long)]
     once: bool,
-    /// Put a base into the store after so much log; 0: whenever the end is reached and log has come
+    /// Put a base into the store after each SIZE of log; 0: whenever the end is reached and log has come
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     base_every: Option<u64>,
     #[command(flatten)]
@@ -54,13 +54,13 @@ pub struct Arguments {
     /// Bytes of log between the beginnings of two checkpoints of the copy [default: three eighths of the log]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     checkpoint_interval: Option<u64>,
-    /// A checkpoint of the copy begins after so many transactions, too
+    /// Begin a checkpoint of the copy after this many transactions, too
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     checkpoint_transactions: Option<u64>,
     /// The time between two checks for new entries
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "250ms")]
     poll: Duration,
-    /// If another program has the directory open, wait so long for it, such as 30s [default: not at all]
+    /// If another program has the directory open, wait for it up to this time, such as 30s [default: not at all]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
     /// End when standard input ends, too: for programs that start this

@@ -38,17 +38,26 @@ pub use unserved::{Held, exit_of};
 
 /// Show, copy, serve or hand over a log in a store.
 ///
-/// A place is s3://BUCKET/PREFIX (an object store; endpoint, region and credentials as for AWS's tools:
-/// AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY),
-/// nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX] or the same with tls:// (NATS JetStream; credentials as for NATS's
-/// tools: NATS_CREDS, NATS_NKEY, NATS_USER and NATS_PASSWORD, NATS_TOKEN; NATS_CA, NATS_CERT and NATS_KEY for TLS),
-/// tcp://HOST:PORT (another host that runs `sardonyx store serve`; SARDONYX_STORE_TLS and SARDONYX_STORE_TOKEN_FILE if
-/// it requires them), or file:DIRECTORY. 'copies:KEEPER;PLACE;PLACE' keeps the log on all places after the first one,
-/// which keeps the register of those that are in sync; it may also be etcd://HOST:PORT[,HOST:PORT...]/NAME or the same
-/// with etcds:// (TLS; credentials as for etcd's tool: ETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY, ETCDCTL_USER and
-/// ETCDCTL_PASSWORD). If everything in it is encrypted, SARDONYX_STORE_KEYS names the
-/// file of keys: a line of 64 hexadecimal digits for each, the first one encrypts, all decrypt. Programs put their log
-/// there by `Options::store`, and serve in turn by `sardonyx::hosts`. Times are UTC, such as 2026-11-22T10:15:00Z.
+/// A server (`serve --store PLACE`) or a program (`Options::store`) puts its log into a store. These verbs show and
+/// manage the store. A PLACE is one of these:
+///
+/// s3://BUCKET/PREFIX: an object store. Endpoint, region and credentials are those of AWS's tools: AWS_ENDPOINT_URL,
+/// AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY.
+///
+/// nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX], or the same with tls://: NATS JetStream. Credentials are those of NATS's
+/// tools: NATS_CREDS, NATS_NKEY, NATS_USER and NATS_PASSWORD, NATS_TOKEN; for TLS NATS_CA, NATS_CERT and NATS_KEY.
+///
+/// tcp://HOST:PORT: another host that runs `sardonyx store serve`. If that requires them, set SARDONYX_STORE_TLS and
+/// SARDONYX_STORE_TOKEN_FILE.
+///
+/// file:DIRECTORY: a directory, for a trial on one machine.
+///
+/// 'copies:KEEPER;PLACE;PLACE': the log is on all places after the first one. The first one, the keeper, has the register
+/// of the places that are in sync. It may also be etcd://HOST:PORT[,HOST:PORT...]/NAME, or the same with etcds:// (TLS).
+/// Credentials are those of etcd's tool: ETCDCTL_CACERT, ETCDCTL_CERT, ETCDCTL_KEY, ETCDCTL_USER, ETCDCTL_PASSWORD.
+///
+/// SARDONYX_STORE_KEYS encrypts everything in the store. It names a file of keys, a line of 64 hexadecimal digits for
+/// each: the first one encrypts, all decrypt. Times are UTC, such as 2026-11-22T10:15:00Z.
 ///
 /// Examples:
 ///   sardonyx store status s3://ledger/bank

@@ -14,10 +14,10 @@ use std::time::Duration;
 /// The bases and the log to keep, as options.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Kept {
-    /// Keep so many of the newest bases, and the log from the oldest of them on
+    /// Keep the newest N bases, and the log from the oldest of them on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     keep_bases: Option<u32>,
-    /// Keep the bases and log needed to go back so far, such as 720h, if a base is as old
+    /// Keep the bases and log that are needed to go back this far, such as 720h
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     keep_time: Option<Duration>,
 }

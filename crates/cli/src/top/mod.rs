@@ -29,7 +29,7 @@ const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 ///
 /// Throughput, response times, the load of each stage, clients, tables and slow statements are those of the server's
 /// page, read at its HTTP address. If the server asks for a password, give a user's name, and the password in the
-/// environment (SARDONYX_PASSWORD). With --json each state is an object in a line, with the work since the previous
+/// environment (SARDONYX_PASSWORD). With --json each update is an object in a line, with the work since the previous
 /// one. Ctrl-C ends it.
 ///
 /// Examples:
@@ -42,10 +42,10 @@ pub struct Arguments {
     /// The server's HTTP address
     #[arg(default_value = "http://127.0.0.1:8080", env = "SARDONYX_URL")]
     url: String,
-    /// The time between two states, such as 500ms
+    /// The time between two updates, such as 500ms
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "1s")]
     interval: Duration,
-    /// Show one state, of an interval, and end
+    /// Show the work of one interval, and end
     #[arg(long)]
     once: bool,
     /// A user's name

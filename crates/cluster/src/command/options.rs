@@ -64,16 +64,16 @@ pub struct SettingOptions {
     /// Accounts of a branch [default: 1000]
     #[arg(long, value_name = "N")]
     accounts_per_branch: Option<u32>,
-    /// Sleep so long for each page fetched from storage, as a disk takes, such as 16.4ms
+    /// Sleep this long for each page fetched from storage, as a disk takes, such as 16.4ms
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Imposed times")]
     disk_read: Option<Duration>,
-    /// Sleep so long for each page that FORCE stores at commit
+    /// Sleep this long for each page that FORCE stores at commit
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Imposed times")]
     disk_write: Option<Duration>,
-    /// Sleep so long before each commit group is written to the log
+    /// Sleep this long before each commit group is written to the log
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Imposed times")]
     log_write: Option<Duration>,
-    /// Wait so long for a stopped node; then kill it, or shut it out if it is loosely coupled [default: 10s]
+    /// Wait this long for a stopped node; then kill it, or shut it out if it is loosely coupled [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     stopped_process_wait: Option<Duration>,
 }

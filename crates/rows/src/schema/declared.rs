@@ -45,7 +45,7 @@ pub struct Declared {
     pub default: Option<DeclaredDefault>,
 }
 
-/// For rows that are inserted without a value.
+/// The declared default of a column, for rows that are inserted without a value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DeclaredDefault {
     /// A value; rows that were there when it was declared may have the column's.

@@ -30,7 +30,7 @@ macro_rules! plain_type {
 }
 
 plain_type!(
-    /// A day: how many days after 1970-01-01.
+    /// A date: the number of days since 1970-01-01.
     Date(i32)
 );
 plain_type!(

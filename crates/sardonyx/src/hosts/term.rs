@@ -29,7 +29,7 @@ pub struct Term {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The next act of a host that serves.
+/// The state of a term, by which the host acts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TermState {
     /// It has its lease: it answers.
@@ -81,7 +81,7 @@ impl TermLease {
         passed.as_nanos() < u128::from(self.0.until.load(Ordering::SeqCst))
     }
 
-    /// For how long this host may still answer without a sign that reaches the store; zero: it may not.
+    /// The time for which this host may still answer if no further sign reaches the store; zero: it may not answer.
     pub fn left(&self) -> Duration {
         let passed = now().saturating_duration_since(self.0.began);
         Duration::from_nanos(self.0.until.load(Ordering::SeqCst)).saturating_sub(passed)

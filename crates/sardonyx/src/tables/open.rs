@@ -23,12 +23,12 @@ pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 2] = [10_000, 1 << 30];
 /// can wait for a user or another service, be kept in a struct, and be held across an `.await`. One thread after
 /// another can use it.
 ///
-/// At its commit, the serial stage compares its reads with the current state, by values. These are rows by their keys,
-/// missing rows, ranges of indexes with their whole content, and the reads of constraints. If nothing differs, its
-/// changes are made as if it had run at that moment: transactions are serializable. Otherwise the commit returns
-/// [`Error::Conflict`], with a [`Conflict`](crate::errors::Conflict) that names the table and the key. Then nothing was
-/// changed; run the transaction again ([`Tables::retry`] does that). A transaction that changed nothing never
-/// conflicts.
+/// At its commit, the serial stage, which runs one transaction at a time, compares its reads with the current state, by
+/// values. These are rows by their keys, missing rows, ranges of indexes with their whole content, and the reads of
+/// constraints. If nothing differs, its changes are made as if it had run at that moment: transactions are
+/// serializable. Otherwise the commit returns [`Error::Conflict`], with a [`Conflict`](crate::errors::Conflict) that
+/// names the table and the key. Then nothing was changed; run the transaction again ([`Tables::retry`] does that). A
+/// transaction that changed nothing never conflicts.
 ///
 /// Dropping it undoes it. The memory of all open transactions of a database is bounded
 /// ([`Options::open_transactions_bytes_max`](crate::Options::open_transactions_bytes_max),

@@ -34,10 +34,11 @@ use std::sync::{Arc, OnceLock, Weak};
 /// The source of checkpoints in an open database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Checkpoints {
-    /// A second copy of the pages in memory (DB'), kept by applying the log to it. Checkpoints never need the pen.
+    /// A second copy of the pages in memory (DB'), kept by applying the log to it. Checkpoints never delay a
+    /// transaction, since they do not need the pen.
     #[default]
     FromCopy,
-    /// Page snapshots. They save the memory of the second copy. For tables only.
+    /// Snapshots of the pages, without the second copy: about half of the memory. For tables only.
     FromSnapshots,
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// company that may never come.
 pub const TIME_PER_GROUP_MAX: Duration = Duration::from_secs(3600);
 
-/// The time at which the group that is being filled is handed to the logging stage.
+/// The rule by which a commit group is closed, and handed to the logging stage to be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GroupPolicy {
     /// As soon as the disk is free to take it. The next group fills while one is being written. So the group's size

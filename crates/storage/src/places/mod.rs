@@ -54,7 +54,7 @@ pub const PLACES_FILE: &str = "PLACES";
 /// The file with the database to which a directory elsewhere belongs.
 pub const OWNER_FILE: &str = "OWNER";
 
-/// The wanted directories of a database's log and backup, if not its own one.
+/// Directories for a database's log and its checkpoints (the backup), other than its own.
 ///
 /// For a new database these directories are made, or must be empty. For an existing one they are the new places of
 /// directories that were moved; without them the places have not changed.

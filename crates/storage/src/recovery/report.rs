@@ -26,7 +26,7 @@ pub struct StripeReport {
     pub redo_start: LogPosition,
 }
 
-/// The counts of a recovery.
+/// The report of a recovery: pages loaded, transactions redone, and the time of each step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecoveryReport {
     /// The stripes of the backup.

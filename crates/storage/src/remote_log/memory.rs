@@ -9,7 +9,7 @@ use super::store::{
 use sardonyx_base::sync::Mutex;
 use std::collections::{BTreeMap, HashMap};
 
-/// A log, its registers and objects in memory.
+/// A store in memory, for tests: a log, its registers and objects.
 #[derive(Debug)]
 pub struct MemoryStore {
     place: String,

@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 /// The most bytes of a host's name.
 pub const HOST_NAME_BYTES_MAX: usize = 200;
 
-/// In place of a host's name: any other one is to serve.
+/// In place of a host's name, when the serving host is to hand over: any other host.
 pub const ANY_OTHER: &str = "*";
 
 /// The text for no wanted host.

@@ -18,14 +18,14 @@ use sardonyx_base::random::system_random;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The time for which a store is asked again.
+/// The repetition of requests to a store that gives no answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Patience {
-    /// For so long a call asks again; the last request may take longer.
+    /// The time for which a call repeats its request; the last request may end later.
     pub time_limit: Duration,
-    /// Before a request is asked the second time.
+    /// The pause before the first repetition.
     pub pause: Duration,
-    /// The pause doubles up to this.
+    /// The longest pause: it doubles up to this.
     pub pause_most: Duration,
 }
 

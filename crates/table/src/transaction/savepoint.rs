@@ -14,7 +14,7 @@ pub(crate) struct Savepoint {
     log: LogMark,
 }
 
-/// A place that a running transaction has marked, by a number that no other one has: see [`Transaction::return_to`].
+/// A savepoint of a running transaction: see [`Transaction::return_to`]. Its number belongs to that transaction alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Marked {
     number: u64,
