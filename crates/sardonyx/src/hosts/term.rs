@@ -527,7 +527,9 @@ mod tests {
         let shared = serving(&Arc::default(), DurableAt::Both, now() - WAIT);
         let calls = Arc::new(AtomicU64::new(0));
         let called = calls.clone();
-        let call = move || drop(called.fetch_add(1, Ordering::SeqCst));
+        let call = move || {
+            called.fetch_add(1, Ordering::SeqCst);
+        };
         *shared.changed.call.lock() = Some(Box::new(call));
         // So it was when the thread looked last.
         let mut before = TermState::Serves;
