@@ -272,15 +272,22 @@ impl DirectoryLog {
         Ok(None)
     }
 
-    /// The numbers there are, with the bytes of each.
-    fn numbers(&self, folder: &Path) -> io::Result<Vec<Listed>> {
-        let mut listed = Vec::new();
+    /// The numbers there are from this one on, in order.
+    fn numbers(&self, folder: &Path, from: u64) -> io::Result<Vec<u64>> {
+        let mut numbers = Vec::new();
         for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let Some(number) = entry.file_name().to_str().and_then(number_of) else {
-                continue;
-            };
-            match entry.metadata() {
+            let number = entry?.file_name().to_str().and_then(number_of);
+            numbers.extend(number.filter(|number| *number >= from));
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// The first entries from this number on, with the bytes of each. Those before are not looked at: there may be many.
+    fn listed(&self, from: u64) -> io::Result<Vec<Listed>> {
+        let (folder, mut listed) = (self.entries(), Vec::new());
+        for number in self.numbers(&folder, from)? {
+            match fs::symlink_metadata(folder.join(name_of(number))) {
                 Ok(metadata) => listed.push(Listed {
                     number,
                     bytes: metadata.len(),
@@ -289,8 +296,10 @@ impl DirectoryLog {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
+            if listed.len() == LIST_MOST {
+                break;
+            }
         }
-        listed.sort_by_key(|listed| listed.number);
         Ok(listed)
     }
 
@@ -312,8 +321,8 @@ impl DirectoryLog {
 
     fn last_seen(&self, folder: &Path) -> io::Result<Option<(u64, Vec<u8>)>> {
         let last = || {
-            let numbers = self.numbers(folder)?;
-            Ok::<_, io::Error>(numbers.last().map(|last| last.number))
+            let numbers = self.numbers(folder, 0)?;
+            Ok::<_, io::Error>(numbers.last().copied())
         };
         let mut before = last()?;
         for _ in 0..100 {
@@ -411,11 +420,8 @@ impl RemoteStore for DirectoryLog {
     }
 
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
-        let listed = self.numbers(&self.entries());
-        let mut listed = listed.map_err(|error| self.failed("list entries", &error))?;
-        listed.retain(|listed| listed.number >= from);
-        listed.truncate(LIST_MOST);
-        Ok(listed)
+        let listed = self.listed(from);
+        listed.map_err(|error| self.failed("list entries", &error))
     }
 
     fn remove(&self, numbers: &[u64]) -> Result<(), StoreError> {

@@ -70,6 +70,7 @@ use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::disk::{Disk, DiskLock, RealDisk};
 use sardonyx_storage::engine::{OpenError, Replica, follow_store, stored_manifest, take_lock};
 use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::entry::Entry;
 use sardonyx_storage::remote_log::primary::{
     Act, Candidate, Replacement, Term as TermRecord, Turn, is_host_name,
 };
@@ -93,6 +94,8 @@ pub use sardonyx_storage::remote_log::shell::Patience;
 
 /// So often a register whose text is damaged is read again.
 const DOUBTS_MAX: u32 = 3;
+/// So many bytes of entries are applied at once, or one entry.
+const ENTRIES_BYTES: usize = 1 << 20;
 /// So many times in the wait for a failed host a store without an answer is asked for its database.
 const TRIES: u32 = 16;
 
@@ -190,6 +193,31 @@ pub struct Host {
     behind: Option<Instant>,
     doubts: u32,
     silent: Seldom,
+}
+
+/// The next entries that the store has, up to a bound, or until the time is over after one of them; and the moment at
+/// which it had no more, if it had none.
+fn next_entries(
+    follower: &mut Follower,
+    begun: u64,
+    is_over: impl Fn() -> bool,
+) -> (Vec<Entry>, Result<Option<CaughtUp>, RemoteLogError>) {
+    let (mut entries, mut bytes) = (Vec::new(), 0);
+    loop {
+        // An entry that comes while it is asked is not in the answer.
+        let caught_up = CaughtUp::now(begun);
+        match follower.look() {
+            Ok(Some(entry)) => {
+                bytes += entry.bytes().len();
+                entries.push(entry);
+            }
+            Ok(None) => return (entries, Ok(Some(caught_up))),
+            Err(error) => return (entries, Err(error)),
+        }
+        if bytes >= ENTRIES_BYTES || is_over() {
+            return (entries, Ok(None));
+        }
+    }
 }
 
 type LockedDirectory = (Arc<dyn Disk>, Box<dyn DiskLock>);
@@ -408,19 +436,21 @@ impl Host {
             self.behind = None;
             self.begin_to_follow()?;
         }
+        // Not before the first one: with a slow store the time may be over when this begins.
+        let is_over = || clock::now() >= until || stop.is_stopped();
         while let Some((replica, follower)) = &mut self.following {
-            // An entry that comes while it is asked is not in the answer.
-            let caught_up = CaughtUp::now(self.begun);
-            match follower.look() {
-                Ok(Some(entry)) => {
-                    if let Err(error) = replica.apply(&entry) {
-                        // Opened again it is compared, and goes on.
-                        self.following = None;
-                        return Err(error.into());
-                    }
-                    self.note();
+            let (entries, after) = next_entries(follower, self.begun, is_over);
+            if !entries.is_empty() {
+                if let Err(error) = replica.apply_several(&entries) {
+                    // Opened again it is compared, and goes on.
+                    self.following = None;
+                    return Err(error.into());
                 }
-                Ok(None) => {
+                self.note();
+            }
+            match after {
+                Ok(None) => {}
+                Ok(Some(caught_up)) => {
                     self.followed.lock().caught_up = Some(caught_up);
                     return Ok(true);
                 }
@@ -442,8 +472,7 @@ impl Host {
                     return Err(error);
                 }
             }
-            // Not before the first one: with a slow store the time may be over when this begins.
-            if clock::now() >= until || stop.is_stopped() {
+            if is_over() {
                 return Ok(false);
             }
         }

@@ -138,7 +138,7 @@ impl Engine {
             Some(lock) => lock,
             None => take_lock(&disk, options.wait_for_lock)?,
         };
-        let (claimed, ready) = match &options.remote {
+        let (mut claimed, ready) = match &options.remote {
             Some(remote) => {
                 let (claimed, ready) = remote.claim_and_open(&disk, &options)?;
                 (Some((remote, claimed)), ready)
@@ -155,12 +155,13 @@ impl Engine {
             disk,
             places,
             closed,
+            recorded,
             ..
         } = ready;
         options.kept = None;
-        if let Some((_, claimed)) = &claimed {
+        if let Some((_, claimed)) = &mut claimed {
             // Recovery has made the compared log stable.
-            claimed.record(&*disk)?;
+            claimed.record(&*disk, recorded)?;
         }
         let lock = places.with(lock);
         let layout = manifest.log_layout();

@@ -62,14 +62,14 @@ impl BasesOption {
     /// to the time of the newest base, in microseconds since 1970.
     ///
     /// # Errors
-    /// The store cannot be opened; the thread cannot be started.
+    /// The thread cannot be started.
     pub fn start(
         &self,
         store: &StoreOption,
         path: &Path,
         newest: &Arc<AtomicU64>,
     ) -> anyhow::Result<Option<Bases>> {
-        let (Some(every), Some(remote)) = (self.base_every, store.remote()?) else {
+        let Some(every) = self.base_every else {
             return Ok(None);
         };
         let directory = self.base_directory.clone().unwrap_or_else(|| {
@@ -79,17 +79,26 @@ impl BasesOption {
             name.into()
         });
         let is_over = Arc::new(AtomicBool::new(false));
-        let maker = Maker {
-            remote,
-            directory,
-            every,
-            keep: self.kept.clone(),
-            newest: newest.clone(),
-            is_over: is_over.clone(),
+        let maker = {
+            let (keep, newest, is_over) = (self.kept.clone(), newest.clone(), is_over.clone());
+            move |remote| Maker {
+                remote,
+                directory,
+                every,
+                keep,
+                newest,
+                is_over,
+            }
         };
+        // Opened there: a host that begins to serve does not wait for it.
+        let (store, ends) = (store.clone(), is_over.clone());
         let thread = thread::Builder::new()
             .name("store-bases".into())
-            .spawn(move || maker.run())?;
+            .spawn(move || {
+                if let Some(remote) = reach(&store, &ends) {
+                    maker(remote).run();
+                }
+            })?;
         Ok(Some(Bases {
             is_over,
             thread: thread.thread().clone(),
@@ -110,6 +119,23 @@ impl Drop for Bases {
         self.is_over.store(true, Ordering::SeqCst);
         self.thread.unpark();
     }
+}
+
+/// The store, when it can be opened; `None` if it is not wanted any more.
+fn reach(store: &StoreOption, is_over: &AtomicBool) -> Option<RemoteLog> {
+    let mut pause = PAUSE;
+    while !is_over.load(Ordering::SeqCst) {
+        match store.remote() {
+            Ok(remote) => return remote,
+            Err(error) => {
+                pause = (pause * 2).min(PAUSE_MOST);
+                let error = format!("{error:#}");
+                events::error!(error, again_in = ?pause, "the store of bases is not open");
+                thread::park_timeout(pause);
+            }
+        }
+    }
+    None
 }
 
 /// The maker of bases, on its thread.
@@ -237,5 +263,26 @@ mod tests {
         maker(false).look(&mut counted).unwrap();
         let (next_entry, bytes) = counted.unwrap();
         assert!(next_entry > 1 && bytes == 0, "{counted:?}");
+    }
+
+    #[test]
+    fn a_host_that_begins_to_serve_does_not_wait_for_the_store_of_its_bases() {
+        // Opening it fails, which a caller that opened it would report.
+        let store = StoreOption {
+            store: Some("file:/nowhere/at/all".into()),
+            durable_at: None,
+            time_limit: None,
+            register_limit: None,
+        };
+        assert!(store.remote().is_err());
+        for base_every in [None, Some(1)] {
+            let bases = BasesOption {
+                base_every,
+                base_directory: None,
+                kept: Kept::default(),
+            };
+            let started = bases.start(&store, Path::new("bank.sdx"), &Arc::default());
+            assert_eq!(started.unwrap().is_some(), base_every.is_some());
+        }
     }
 }

@@ -130,9 +130,9 @@ impl DirectoryLog {
             remove_if_there(&folder.join(name_of(next)))?;
             return Ok(Swapped::Conflict);
         }
-        for old in self.numbers(folder)? {
-            if old.number.saturating_add(STATES_KEPT) <= next {
-                remove_if_there(&folder.join(name_of(old.number)))?;
+        for old in self.numbers(folder, 0)? {
+            if old.saturating_add(STATES_KEPT) <= next {
+                remove_if_there(&folder.join(name_of(old)))?;
             }
         }
         Ok(Swapped::Ok)

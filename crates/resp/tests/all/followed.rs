@@ -22,18 +22,9 @@ impl Sight {
         let options = Options::new().memory_bytes_max(256 << 20);
         let follower = options.follow_by_hand(Arc::new(world.disk.clone()));
         let follower = Arc::new(follower.expect("it is followed"));
-        let takes = follower.clone();
-        let take = move || {
-            let snapshot = takes.snapshot().map_err(|error| error.to_string())?;
-            Ok(Committed {
-                snapshot,
-                group: 0,
-                version: 0,
-            })
-        };
         Sight {
+            keyspace: followed(&follower),
             follower,
-            keyspace: Keyspace::follow(Arc::new(take)),
             clock: world.clock.clone(),
         }
     }
@@ -52,6 +43,27 @@ impl Sight {
     }
 }
 
+/// The keys that a follower reads.
+fn followed(follower: &Arc<Follower>) -> Arc<Keyspace> {
+    let takes = follower.clone();
+    Keyspace::follow(Arc::new(move || {
+        let snapshot = takes.snapshot().map_err(|error| error.to_string())?;
+        Ok(Committed {
+            snapshot,
+            group: 0,
+            version: 0,
+        })
+    }))
+}
+
+/// A database, another program's sight of it, and a session of each.
+fn there_and_here(seed: u64) -> (World, Sight, [Session; 2]) {
+    let world = World::new(seed);
+    let sight = Sight::of(&world);
+    let sessions = [world.session(), sight.session()];
+    (world, sight, sessions)
+}
+
 fn ask(session: &mut Session, text: &str) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     answers(&send(session, &encode(&words)).0).remove(0)
@@ -59,9 +71,7 @@ fn ask(session: &mut Session, text: &str) -> String {
 
 #[test]
 fn what_another_program_has_committed_is_read_as_there() {
-    let world = World::new(1);
-    let sight = Sight::of(&world);
-    let (mut there, mut here) = (world.session(), sight.session());
+    let (world, sight, [mut there, mut here]) = there_and_here(1);
     for text in [
         "SET k one",
         "SET short x PX 1000",
@@ -115,9 +125,7 @@ fn what_another_program_has_committed_is_read_as_there() {
 
 #[test]
 fn i16_what_would_change_something_is_refused_as_by_a_replica() {
-    let world = World::new(2);
-    let sight = Sight::of(&world);
-    let (mut there, mut here) = (world.session(), sight.session());
+    let (_world, sight, [mut there, mut here]) = there_and_here(2);
     ask(&mut there, "SET k one");
     sight.look();
     for text in [
@@ -159,16 +167,7 @@ fn a_database_without_keys_says_so_until_another_program_makes_their_tables() {
     let tables = Arc::new(Tables::open(directory.path().join("x.sdx")).unwrap());
     let follower = Tables::follow(directory.path().join("x.sdx")).unwrap();
     let follower = Arc::new(follower);
-    let takes = follower.clone();
-    let keyspace = Keyspace::follow(Arc::new(move || {
-        let snapshot = takes.snapshot().map_err(|error| error.to_string())?;
-        Ok(Committed {
-            snapshot,
-            group: 0,
-            version: 0,
-        })
-    }));
-    let mut here = Session::new(keyspace, SessionOptions::default());
+    let mut here = Session::new(followed(&follower), SessionOptions::default());
     assert!(ask(&mut here, "GET k").contains("has no keys"));
     assert_eq!(ask(&mut here, "PING"), "+PONG");
     let own = Keyspace::open(tables.clone()).unwrap();
@@ -195,9 +194,7 @@ fn send_and_wait(session: &mut Session, text: &str) -> String {
 
 #[test]
 fn keys_under_the_names_of_an_older_version_are_served_unless_there_are_others() {
-    let world = World::new(6);
-    let sight = Sight::of(&world);
-    let (mut there, mut here) = (world.session(), sight.session());
+    let (world, sight, [mut there, mut here]) = there_and_here(6);
     ask(&mut there, "SET k one");
     ask(&mut there, "HSET h a 1");
     let tables = world.keyspace.tables().expect("of its own");

@@ -11,6 +11,9 @@ use sardonyx_storage::remote_log::shell::ask;
 use sardonyx_storage::remote_log::store::{Register, StoreError, StoredRegister, Swapped};
 use std::time::Instant;
 
+/// So many conflicts in a row, and the register is replaced after a pause.
+const CONFLICTS_MAX: u32 = 3;
+
 /// True if the store gave no answer, so that the same may succeed when it is asked again.
 pub fn may_pass(error: &Error) -> bool {
     let of_log = |error: &RemoteLogError| match error {
@@ -67,21 +70,25 @@ pub(super) fn replace(
 ) -> Result<(), Error> {
     let store = &remote.store;
     let replaced = ask(&remote.patience, || {
-        let stored = store.read_register(Register::Primary)?;
-        let replacement = match made_of(stored.as_ref()) {
-            Ok(Some(replacement)) => replacement,
-            Ok(None) => return Ok(Ok(())),
-            Err(error) => return Ok(Err(error)),
-        };
-        let (text, expected) = (replacement.record.encode(), replacement.expected.as_ref());
-        match store.swap_register(Register::Primary, expected, text.as_bytes())? {
-            Swapped::Ok => Ok(Ok(())),
-            Swapped::Conflict => Err(StoreError::Unclear {
-                what: "the replacement of the register `primary`".into(),
-                place: store.place(),
-                reason: "another host replaced it meanwhile".into(),
-            }),
+        // A conflict is an answer: mostly a sign of the serving host, which comes eight times in its wait.
+        for _ in 0..CONFLICTS_MAX {
+            let stored = store.read_register(Register::Primary)?;
+            let replacement = match made_of(stored.as_ref()) {
+                Ok(Some(replacement)) => replacement,
+                Ok(None) => return Ok(Ok(())),
+                Err(error) => return Ok(Err(error)),
+            };
+            let (text, expected) = (replacement.record.encode(), replacement.expected.as_ref());
+            match store.swap_register(Register::Primary, expected, text.as_bytes())? {
+                Swapped::Ok => return Ok(Ok(())),
+                Swapped::Conflict => {}
+            }
         }
+        Err(StoreError::Unclear {
+            what: "the replacement of the register `primary`".into(),
+            place: store.place(),
+            reason: "another host replaced it meanwhile".into(),
+        })
     });
     replaced.map_err(RemoteLogError::from)?
 }

@@ -11,15 +11,10 @@ use sardonyx_storage::engine::Permit;
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::primary::{Duty, Pace, Term as Record};
 use sardonyx_storage::remote_log::store::{Register, StoreError, StoredRegister, Swapped};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex as StdMutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-
-/// A host that closes the database gives signs for so much longer than its store is asked.
-const CLOSING_MOST: Duration = Duration::from_secs(10);
-/// The time between two questions for the lease, of a host that is about to take the log and has none.
-const BETWEEN_QUESTIONS: Duration = Duration::from_millis(2);
 
 /// The time for which this host serves: it gives signs to the others until it is released or dropped.
 #[derive(Debug)]
@@ -62,11 +57,49 @@ struct Shared {
     lease: Arc<Lease>,
     ended: AtomicBool,
     changed: Changed,
+    looks: Looks,
+}
+
+/// Wakes a thread that waits for an answer of the store, or for the end of the term.
+#[derive(Debug, Default)]
+struct Looks {
+    /// The number of waiting threads. A thread asks while it has this, so that no look ends unnoticed.
+    waiting: StdMutex<usize>,
+    ended: Condvar,
+}
+
+impl Looks {
+    fn ask(&self) -> MutexGuard<'_, usize> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// After a look, a sign, or the end of the term.
+    fn notify(&self) {
+        drop(self.ask());
+        self.ended.notify_all();
+    }
+
+    /// Waits for the next of these, at most so long.
+    fn wait<'a>(
+        &'a self,
+        mut asking: MutexGuard<'a, usize>,
+        most: Duration,
+    ) -> MutexGuard<'a, usize> {
+        *asking += 1;
+        let waited = self.ended.wait_timeout(asking, most);
+        let mut asking = waited.unwrap_or_else(PoisonError::into_inner).0;
+        *asking -= 1;
+        asking
+    }
 }
 
 /// The call at each change of a term's state.
 #[derive(Default)]
-struct Changed(Mutex<Option<Box<dyn Fn() + Send>>>);
+struct Changed {
+    call: Mutex<Option<Box<dyn Fn() + Send>>>,
+    /// A lease that had run out began anew since the last report. Others may have seen its end, which is a moment.
+    anew: AtomicBool,
+}
 
 impl std::fmt::Debug for Changed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -109,6 +142,7 @@ impl Term {
             lease: Arc::new(lease),
             ended: AtomicBool::new(false),
             changed: Changed::default(),
+            looks: Looks::default(),
         });
         let pace = Pace::new(host.remote.store.is_near(), host.host.wait);
         let (renewing, asked) = (shared.clone(), shared.clone());
@@ -139,7 +173,7 @@ impl Term {
 
     /// Has this called at each change of the state that a look at the register finds, on the thread that looks.
     pub fn on_change(&self, changed: impl Fn() + Send + 'static) {
-        let mut called = self.shared.changed.0.lock();
+        let mut called = self.shared.changed.call.lock();
         // The thread may have found a change before.
         if self.is_over() {
             changed();
@@ -203,6 +237,7 @@ impl Term {
 
     fn stop(&mut self) {
         self.shared.ended.store(true, Ordering::SeqCst);
+        self.shared.looks.notify();
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
             // If it panicked, the term was over.
@@ -253,6 +288,7 @@ impl Shared {
                 Duty::Over => {
                     events::warn!("this host's term is over: another one serves");
                     self.tell_of_change(&mut before);
+                    self.looks.notify();
                     return;
                 }
             };
@@ -280,6 +316,7 @@ impl Shared {
             }
             self.tell_of_lease(&mut lost);
             self.tell_of_change(&mut before);
+            self.looks.notify();
             thread::park_timeout(pace.of_serving());
         }
     }
@@ -300,9 +337,12 @@ impl Shared {
 
     /// Reports a change of the state since the last call.
     fn tell_of_change(&self, before: &mut TermState) {
-        let state = self.state();
-        if std::mem::replace(before, state) != state
-            && let Some(changed) = &*self.changed.0.lock()
+        let (anew, state) = (
+            self.changed.anew.swap(false, Ordering::SeqCst),
+            self.state(),
+        );
+        if (std::mem::replace(before, state) != state || anew)
+            && let Some(changed) = &*self.changed.call.lock()
         {
             changed();
         }
@@ -313,15 +353,12 @@ impl Shared {
         until.is_some_and(|until| now() < until)
     }
 
-    /// The database is being closed: a close that hangs is not to keep the others waiting. If the directory alone makes
-    /// transactions durable, the close sends the rest of them to the store, however long that takes: without signs,
-    /// another host would continue without them.
+    /// The database is being closed. If the directory alone makes transactions durable, the close sends the rest of them to
+    /// the store.
     fn closes(&self) {
-        let most = self.remote.patience.time_limit.saturating_add(CLOSING_MOST);
-        let until = now().checked_add(most);
-        if let Some(until) = until.filter(|_| self.remote.durable_at != DurableAt::Local) {
-            self.record.lock().closes_until(until);
-        }
+        let sends_rest = self.remote.durable_at == DurableAt::Local;
+        let patience = self.remote.patience.time_limit;
+        self.record.lock().closes(now(), patience, sends_rest);
     }
 
     /// True if this host may take the log now, which it claimed the register for. While the lease has run out, that is not
@@ -329,6 +366,7 @@ impl Shared {
     fn may_take_log(&self) -> bool {
         let patience = self.remote.patience.time_limit;
         let began = Instant::now();
+        let mut asking = self.looks.ask();
         loop {
             // No thread asks for the lease of a term that was released.
             if self.ended.load(Ordering::SeqCst) {
@@ -337,10 +375,11 @@ impl Shared {
             if self.has_lease() {
                 return true;
             }
-            if self.state() == TermState::Over || began.elapsed() >= patience {
+            let left = patience.saturating_sub(began.elapsed());
+            if self.state() == TermState::Over || left.is_zero() {
                 return false;
             }
-            thread::sleep(BETWEEN_QUESTIONS);
+            asking = self.looks.wait(asking, left);
         }
     }
 
@@ -351,7 +390,8 @@ impl Shared {
         record.give_up();
         self.lease.set(None);
         drop(record);
-        if let Some(changed) = &*self.changed.0.lock() {
+        self.looks.notify();
+        if let Some(changed) = &*self.changed.call.lock() {
             changed();
         }
     }
@@ -408,6 +448,9 @@ impl Shared {
         let swapped = put(&self.remote, &replacement, silent)?;
         if swapped == Some(Swapped::Ok) {
             let mut record = self.record.lock();
+            if record.lease_until().is_some_and(|until| until <= now()) {
+                self.changed.anew.store(true, Ordering::SeqCst);
+            }
             record.renewed(asked);
             self.lease.set(record.lease_until());
         }
@@ -431,37 +474,110 @@ mod tests {
     use sardonyx_storage::remote_log::primary::Primary;
     use sardonyx_storage::remote_log::store::RemoteStore;
 
-    #[test]
-    fn a_host_that_serves_knows_whether_the_store_answered_its_look_or_its_sign() {
-        let store = Arc::new(Silent::default());
-        let record = Primary {
+    const WAIT: Duration = Duration::from_secs(2);
+
+    fn record() -> Primary {
+        Primary {
             identity: 7,
             host: "host-1".into(),
             process: 1,
             count: 1,
-            wait: Duration::from_secs(2),
+            wait: WAIT,
             released: false,
             wanted: None,
-        };
-        let text = record.encode();
+        }
+    }
+
+    /// A host of this record, which the store has, with a lease that began at this moment.
+    fn serving(store: &Arc<Silent>, durable_at: DurableAt, began: Instant) -> Shared {
+        let text = record().encode();
         let put = store.swap_register(Register::Primary, None, text.as_bytes());
         assert_eq!(put.unwrap(), Swapped::Ok);
         let lease = Lease {
             began: now(),
             until: AtomicU64::new(0),
         };
-        let shared = Shared {
-            remote: RemoteLog::new(store.clone()),
-            record: Mutex::new(Record::new(record, now())),
+        Shared {
+            remote: RemoteLog {
+                durable_at,
+                ..RemoteLog::new(store.clone())
+            },
+            record: Mutex::new(Record::new(record(), began)),
             lease: Arc::new(lease),
             ended: AtomicBool::new(false),
             changed: Changed::default(),
-        };
+            looks: Looks::default(),
+        }
+    }
+
+    #[test]
+    fn a_host_that_serves_knows_whether_the_store_answered_its_look_or_its_sign() {
+        let store = Arc::new(Silent::default());
+        let shared = serving(&store, DurableAt::Both, now());
         let mut silent = Seldom::default();
         for answers in [true, false, true] {
             store.be_silent(!answers);
             assert_eq!(shared.look(&mut silent).unwrap(), answers);
             assert_eq!(shared.sign(&mut silent).unwrap(), answers);
+        }
+    }
+
+    #[test]
+    fn a_lease_that_ran_out_and_began_anew_between_two_looks_is_reported() {
+        let shared = serving(&Arc::default(), DurableAt::Both, now() - WAIT);
+        let calls = Arc::new(AtomicU64::new(0));
+        let called = calls.clone();
+        let call = move || {
+            called.fetch_add(1, Ordering::SeqCst);
+        };
+        *shared.changed.call.lock() = Some(Box::new(call));
+        // So it was when the thread looked last.
+        let mut before = TermState::Serves;
+        assert!(shared.sign(&mut Seldom::default()).unwrap());
+        for _ in 0..2 {
+            shared.tell_of_change(&mut before);
+            assert_eq!(calls.load(Ordering::SeqCst), 1);
+        }
+    }
+
+    #[test]
+    fn a_host_that_closes_gives_signs_for_long_only_if_it_sends_the_rest_of_the_log() {
+        let cases = [
+            (DurableAt::Both, Duty::Nothing),
+            (DurableAt::Remote, Duty::Nothing),
+            (DurableAt::Local, Duty::Renew),
+        ];
+        for (durable_at, in_an_hour) in cases {
+            let shared = serving(&Arc::default(), durable_at, now());
+            shared.closes();
+            let duty = |later| shared.record.lock().duty(now() + later);
+            assert_eq!(duty(WAIT / 4), Duty::Renew, "{durable_at:?}");
+            let hour = Duration::from_secs(3600);
+            assert_eq!(duty(hour), in_an_hour, "{durable_at:?}");
+        }
+    }
+
+    #[test]
+    fn a_host_without_a_lease_takes_the_log_when_its_sign_arrives_and_not_after_the_term() {
+        type End = fn(&Shared);
+        let ends: [(End, bool); 3] = [
+            (|shared| drop(shared.sign(&mut Seldom::default())), true),
+            (Shared::give_up, false),
+            (|shared| shared.ended.store(true, Ordering::SeqCst), false),
+        ];
+        for (end, may_take) in ends {
+            // It has run out, as of a process that was stopped.
+            let shared = serving(&Arc::default(), DurableAt::Both, now() - WAIT);
+            thread::scope(|scope| {
+                let asks = scope.spawn(|| shared.may_take_log());
+                while *shared.looks.ask() == 0 {
+                    assert!(!asks.is_finished(), "it does not wait");
+                    thread::yield_now();
+                }
+                end(&shared);
+                shared.looks.notify();
+                assert_eq!(asks.join().unwrap(), may_take);
+            });
         }
     }
 }

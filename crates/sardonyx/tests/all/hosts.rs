@@ -18,6 +18,7 @@ use sardonyx_storage::remote_log::store::{Register, RemoteStore};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -98,6 +99,17 @@ impl Witness {
     }
 }
 
+/// Waits until a term has this state, of which its thread reports each change.
+fn wait_for(term: &Term, wanted: TermState) {
+    let (report, changes) = channel();
+    // The test may have ended.
+    term.on_change(move || drop(report.send(())));
+    while term.state() != wanted {
+        let changed = changes.recv_timeout(Duration::from_secs(120));
+        changed.unwrap_or_else(|_| panic!("the term is {:?}, not {wanted:?}", term.state()));
+    }
+}
+
 /// One of the hosts has no second copy of the pages while it serves.
 fn checkpoints_of(host: u64) -> Checkpoints {
     match host {
@@ -170,11 +182,7 @@ fn a_term_whose_lease_ran_out_goes_on_when_the_store_is_back_and_nobody_has_take
         let row = Number { number, host: 0 };
         bank.run(|tx| tx.insert(numbers, &row).map(drop))
     };
-    let wait_for = |wanted: TermState| {
-        while term.state() != wanted {
-            std::thread::yield_now();
-        }
-    };
+    let wait_for = |wanted| wait_for(&term, wanted);
     insert(1).unwrap();
     let lease = term.lease();
     store.is_cut_off.store(true, Ordering::SeqCst);
@@ -212,9 +220,7 @@ fn a_term_is_over_when_the_register_stays_damaged_or_its_thread_panics() {
         let lease = term.lease();
         case(&store).store(true, Ordering::SeqCst);
         // It would wait for its lease without end.
-        while term.state() != TermState::Over {
-            std::thread::yield_now();
-        }
+        wait_for(&term, TermState::Over);
         assert!(!lease.is_held());
         term.release();
     }
@@ -241,10 +247,8 @@ fn i12_a_program_opens_the_database_by_itself_only_when_no_host_can_have_a_lease
         .unwrap();
     assert!(waited == 1 && !term.has_lease());
     cut.is_cut_off.store(false, Ordering::SeqCst);
-    while term.state() != TermState::Over {
-        assert!(!term.has_lease());
-        std::thread::yield_now();
-    }
+    wait_for(&term, TermState::Over);
+    assert!(!term.has_lease());
     let bank = alone.options().open_tables(path("own")).unwrap();
     assert_eq!(primary(&remote).unwrap().unwrap().host, "program");
     bank.close().unwrap();

@@ -1,6 +1,9 @@
 //! State that a host keeps in memory between the close of its copy and the opening with which it takes over: the
-//! directory's lock, DB' with the checkpointers, and the end of the log. So a hand-over does not read the log since
-//! the last checkpoint, and copies DB' instead.
+//! directory's lock, DB' with the checkpointers, the end of the log, and the part of it that the store has. So a
+//! hand-over does not read the log since the last checkpoint, and copies DB' instead.
+//!
+//! The close writes nothing of this down, since clients wait for the opening, and that writes it anyway. After a crash in
+//! between, the directory is one of a copy that was killed.
 //!
 //! Invariants: I2, I5 (each opening that may write counts the incarnation up: after another one nothing of this is
 //! used). Without the lock in between, another process could write checkpoints that these checkpointers do not know
@@ -9,14 +12,17 @@
 use super::LOCK_FILE;
 use crate::checkpoint::{Checkpointer, StripeLayout};
 use crate::disk::{Disk, DiskError, DiskLock};
+use crate::log::LogPosition;
 use crate::manifest::Manifest;
 use crate::recovery::KnownEnd;
+use crate::remote_log::known::Known;
 use sardonyx_base::sync::Mutex;
 
 /// The kept state of a closed copy, for one opening.
 #[derive(Debug)]
 pub struct KeptCopy {
     end: KnownEnd,
+    known: Known,
     lock_name: String,
     kept: Mutex<Kept>,
 }
@@ -30,7 +36,7 @@ struct Kept {
 
 impl KeptCopy {
     pub(super) fn new(
-        end: KnownEnd,
+        (end, known): (KnownEnd, Known),
         lock_name: String,
         checkpointers: Option<Vec<Checkpointer>>,
         lock: Option<Box<dyn DiskLock>>,
@@ -41,6 +47,7 @@ impl KeptCopy {
         };
         KeptCopy {
             end,
+            known,
             lock_name,
             kept: Mutex::new(kept),
         }
@@ -55,7 +62,8 @@ impl KeptCopy {
     pub(super) fn of_one_opening(&self) -> KeptCopy {
         let mut kept = self.kept.lock();
         let (checkpointers, lock) = (kept.checkpointers.take(), kept.lock.take());
-        KeptCopy::new(self.end, self.lock_name.clone(), checkpointers, lock)
+        let places = (self.end, self.known);
+        KeptCopy::new(places, self.lock_name.clone(), checkpointers, lock)
     }
 
     /// The lock of the directory, if this has it. A lock that can be taken is another directory's: then the kept one is
@@ -88,16 +96,19 @@ impl KeptCopy {
         self.kept.lock().checkpointers = None;
     }
 
-    /// The checkpointers; `None` if the database with this manifest is not as it was left.
-    pub(super) fn take(&self, manifest: &Manifest) -> Option<Vec<Checkpointer>> {
+    /// The part of the log that the store has; `None` if the database with this manifest is not as it was left.
+    pub(super) fn known(&self, manifest: &Manifest) -> Option<Known> {
+        let is_kept = self.kept.lock().checkpointers.is_some();
+        (is_kept && self.end.is_of(manifest)).then_some(self.known)
+    }
+
+    /// The checkpointers and the end of the log, which they have; `None` if the database with this manifest is not as it
+    /// was left.
+    pub(super) fn take(&self, manifest: &Manifest) -> Option<(Vec<Checkpointer>, LogPosition)> {
         let checkpointers = self.kept.lock().checkpointers.take()?;
-        let now = KnownEnd {
-            position: manifest.log_end,
-            incarnation: manifest.incarnation,
-        };
         let layouts = (0..manifest.stripes).map(|stripe| StripeLayout::of(manifest, stripe));
         let is_as_left =
-            now == self.end && layouts.eq(checkpointers.iter().map(Checkpointer::layout));
-        is_as_left.then_some(checkpointers)
+            self.end.is_of(manifest) && layouts.eq(checkpointers.iter().map(Checkpointer::layout));
+        is_as_left.then_some((checkpointers, self.end.position))
     }
 }

@@ -63,6 +63,9 @@ pub(super) struct Ready {
     pub places: PlaceLocks,
     /// The clean close that left this very state, if one did.
     pub closed: Option<ClosedAt>,
+    /// The record of the store's part of the log, if this was opened with what a host kept in memory. The log is kept
+    /// from there on.
+    pub recorded: Option<Known>,
 }
 
 /// Opens the database on a disk, its own directory, or makes it. The caller holds the lock, exclusively.
@@ -97,7 +100,7 @@ pub(super) fn open(
         ..options.recovery()
     };
     let recovered = recover_at(disk, &manifest, options, recovery);
-    let (recovered, mut needed_from) = recovered.map_err(|error| match error {
+    let (recovered, mut needed_from, is_kept) = recovered.map_err(|error| match error {
         OpenError::Recovery(
             source @ (RecoveryError::LogEndsEarly { .. }
             | RecoveryError::Journal(JournalError::BeyondLog { .. })),
@@ -125,7 +128,7 @@ pub(super) fn open(
         // By the last group this log is compared.
         needed_from = last.map_or(needed_from, |last| needed_from.min(last.position_before()));
     }
-    if let Some(known) = known {
+    if let Some(known) = &known {
         // From there on the log is compared with the store's.
         needed_from = needed_from.min(known.log);
     }
@@ -144,32 +147,35 @@ pub(super) fn open(
         disk: disk.clone(),
         places,
         closed,
+        recorded: known.filter(|_| is_kept),
     })
 }
 
-/// Recovers, and returns the place from which the log is needed afterwards.
+/// Recovers, and returns the place from which the log is needed afterwards, and whether a host kept the pages in memory.
 fn recover_at(
     disk: &Arc<dyn Disk>,
     manifest: &Manifest,
     options: &StorageOptions,
     recovery: RecoveryOptions,
-) -> Result<(Recovered, LogPosition), OpenError> {
+) -> Result<(Recovered, LogPosition, bool), OpenError> {
     match options.checkpoint {
         CheckpointPlace::Local => {
             let kept = options.kept.as_ref();
-            let recovered = match kept.and_then(|kept| kept.take(manifest)) {
-                Some(checkpointers) => recover_kept(manifest, recovery, checkpointers)?,
+            let kept = kept.and_then(|kept| kept.take(manifest));
+            let is_kept = kept.is_some();
+            let recovered = match kept {
+                Some((checkpointers, end)) => recover_kept(end, recovery, checkpointers)?,
                 None => recover(disk, manifest, recovery)?,
             };
             let needed_from = needed_from(&recovered.checkpointers, recovered.end);
-            Ok((recovered, needed_from))
+            Ok((recovered, needed_from, is_kept))
         }
         CheckpointPlace::Followers => {
             // Its memory is saved.
             options.forget_kept();
             let recovered = recover_without_copy(disk, manifest, recovery)?;
             let needed_from = recovered.report.redo_start;
-            Ok((recovered, needed_from))
+            Ok((recovered, needed_from, false))
         }
     }
 }

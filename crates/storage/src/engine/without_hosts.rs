@@ -9,6 +9,7 @@ use crate::disk::Disk;
 use crate::log::segment::Segments;
 use crate::log::writer::LogWriter;
 use crate::remote_log::in_store::InStore;
+use crate::remote_log::known::Known;
 use crate::supervisor::Threads;
 use std::sync::Arc;
 
@@ -34,7 +35,7 @@ impl RemoteLog {
 pub(super) enum Claimed {}
 
 impl Claimed {
-    pub fn record(&self, _: &dyn Disk) -> Result<(), OpenError> {
+    pub fn record(&mut self, _: &dyn Disk, _: Option<Known>) -> Result<(), OpenError> {
         match *self {}
     }
 }

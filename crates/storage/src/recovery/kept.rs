@@ -5,17 +5,17 @@
 
 use super::{Recovered, RecoveryError, RecoveryOptions, RecoveryReport, WORKERS_MAX};
 use crate::checkpoint::{Checkpointer, Checkpoints};
-use crate::manifest::Manifest;
+use crate::log::LogPosition;
 use crate::page::PAGE_SIZE;
 use crate::store::PageStore;
 use std::time::{Duration, Instant};
 
-/// Makes DB from the checkpointers of all stripes, which have everything before the log's end that the manifest records.
+/// Makes DB from the checkpointers of all stripes, which have everything before this end of the log.
 ///
 /// # Errors
 /// [`RecoveryError`] if there is no memory for it.
 pub fn recover_kept(
-    manifest: &Manifest,
+    end: LogPosition,
     options: RecoveryOptions,
     mut checkpointers: Vec<Checkpointer>,
 ) -> Result<Recovered, RecoveryError> {
@@ -30,7 +30,6 @@ pub fn recover_kept(
         let pages = store.pages();
         checkpointers.iter_mut().for_each(|c| c.drop_copy(pages));
     }
-    let end = manifest.log_end;
     let report = RecoveryReport {
         stripes: Vec::new(),
         load_time: Duration::ZERO,

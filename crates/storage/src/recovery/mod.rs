@@ -66,8 +66,8 @@ pub struct RecoveryOptions {
     pub beside_writer: bool,
     /// Large parts of the database may never have been touched: memory is to follow use.
     pub sparse: bool,
-    /// The end of the log, if this process has written it and recorded it in the manifest. A host that follows and
-    /// then takes over does so. The prepared space behind it, which may be two segments, is not read once more.
+    /// The end of the log, if this process has written it, and no other opening was in between. A host that follows
+    /// and then takes over knows it. The prepared space behind it, which may be two segments, is not read once more.
     pub known_end: Option<KnownEnd>,
     /// The source of the checkpointers' blocks.
     pub checkpoints: Checkpoints,
@@ -93,8 +93,17 @@ impl Default for RecoveryOptions {
 pub struct KnownEnd {
     /// The position behind the last group.
     pub position: LogPosition,
+    /// The manifest's end of the log then, which may be before that.
+    pub recorded: LogPosition,
     /// The manifest's incarnation then: each opening that may write counts it up.
     pub incarnation: u32,
+}
+
+impl KnownEnd {
+    /// True if the manifest is as it was then: the log was not opened by another process, nor cut off.
+    pub fn is_of(&self, manifest: &Manifest) -> bool {
+        (self.recorded, self.incarnation) == (manifest.log_end, manifest.incarnation)
+    }
 }
 
 /// A recovered database.
@@ -359,11 +368,7 @@ fn open_log(
 
 /// The end of the log, if it is known. If the manifest has another, the log may have been changed since.
 fn known_end(manifest: &Manifest, options: RecoveryOptions) -> Option<LogPosition> {
-    let of_manifest = KnownEnd {
-        position: manifest.log_end,
-        incarnation: manifest.incarnation,
-    };
-    let known = options.known_end.filter(|known| *known == of_manifest);
+    let known = options.known_end.filter(|known| known.is_of(manifest));
     known.map(|known| known.position)
 }
 

@@ -135,10 +135,10 @@ pub struct StoreCopy {
 }
 
 impl StoreCopy {
-    /// Continues from the known place; the log here reaches back to that.
+    /// Continues from the known place; the log here reaches back to the recorded one.
     pub fn new(
         writer: RemoteWriter,
-        known: Known,
+        (known, recorded): (Known, Known),
         disk: Arc<dyn Disk>,
         stage: Arc<CheckpointStage>,
         segments: &Arc<Segments>,
@@ -150,7 +150,13 @@ impl StoreCopy {
             entry_bytes: entry_bytes(writer.entry_bytes_max(), log_bytes),
             writer,
             known,
-            record: Record::new(known, disk.clone(), stage.clone(), segments, between),
+            record: Record::new(
+                (known, recorded),
+                disk.clone(),
+                stage.clone(),
+                segments,
+                between,
+            ),
             disk,
             in_store: Arc::new(InStore::at(known.log)),
             closing,

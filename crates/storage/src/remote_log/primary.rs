@@ -42,6 +42,9 @@ const NOBODY: &str = "-";
 /// The most time that a host which is wanted has to come, once the one before has released.
 const SUCCESSOR_WAIT: Duration = Duration::from_secs(2);
 
+/// A host that closes the database gives signs for so much longer than its store is asked.
+const CLOSING_MOST: Duration = Duration::from_secs(10);
+
 /// The most bytes of a record.
 const BYTES_MAX: usize = 4096;
 
@@ -55,7 +58,8 @@ pub struct Primary {
     pub identity: u64,
     /// The host's name.
     pub host: String,
-    /// The random number of its process.
+    /// The random number of its process, and one more for each of its further terms: a wish for a hand-over tells the
+    /// terms of one process apart.
     pub process: u64,
     /// Raised with each renewal.
     pub count: u64,
@@ -176,8 +180,13 @@ pub enum Look {
 /// A host that would serve if no other did.
 #[derive(Debug)]
 pub struct Candidate {
+    /// The record of its next term.
     own: Primary,
+    /// The number of its process in its first term.
+    first: u64,
     watch: Watch<(String, u64)>,
+    /// The term that it watches.
+    watched: Option<(String, u64)>,
     /// The process that this host had before, as the first look found it.
     before: Option<Option<u64>>,
 }
@@ -195,9 +204,40 @@ impl Candidate {
                 released: false,
                 wanted: None,
             },
+            first: process,
             watch: Watch::default(),
+            watched: None,
             before: None,
         }
+    }
+
+    /// A claim has succeeded: the next one is of another term.
+    fn begins_term(&mut self) {
+        self.own.process = self.own.process.wrapping_add(1);
+    }
+
+    /// True for a number of one of this process' terms.
+    fn is_of_this(&self, process: u64) -> bool {
+        process.wrapping_sub(self.first) <= self.own.process.wrapping_sub(self.first)
+    }
+
+    /// True if the host of this record gives signs.
+    fn is_there(&mut self, found: &Primary, between: [Instant; 2]) -> bool {
+        let key = (found.host.clone(), found.process);
+        if let Some(before) = self.watched.replace(key.clone())
+            && before != key
+        {
+            self.watch.forget(before);
+        }
+        // A record that has been released protects no lease: its successor has only so long to come.
+        let sign = match found.released {
+            true => Sign {
+                wait: found.wait.min(SUCCESSOR_WAIT),
+                ..found.sign()
+            },
+            false => found.sign(),
+        };
+        self.watch.is_there(key, sign, between)
     }
 
     /// The next act after the register was read between two moments.
@@ -216,9 +256,10 @@ impl Candidate {
         let Some(found) = found else {
             return Ok(self.claim(stored, 0, None));
         };
-        if own == Some(self.own.process) && !found.released {
+        if own.is_some_and(|own| self.is_of_this(own)) && !found.released {
             // A claim of this process whose answer was lost, or that was called a conflict, since a wish was put on it
-            // at once. No host serves, and the others wait for this one's lease.
+            // at once; or a term whose end the store did not take. No host serves, and the others wait for this one's
+            // lease.
             let wanted = found.wanted.filter(|wanted| *wanted != self.own.host);
             return Ok(self.claim(stored, found.count, wanted));
         }
@@ -230,16 +271,7 @@ impl Candidate {
             Some(ANY_OTHER) => found.released && found.host != self.own.host,
             Some(wanted) => wanted == self.own.host && found.released,
         };
-        // A record that has been released protects no lease: its successor has only so long to come.
-        let key = (found.host.clone(), found.process);
-        let sign = match found.released {
-            true => Sign {
-                wait: found.wait.min(SUCCESSOR_WAIT),
-                ..found.sign()
-            },
-            false => found.sign(),
-        };
-        if is_wanted || !self.watch.is_there(key, sign, between) {
+        if is_wanted || !self.is_there(&found, between) {
             return Ok(self.claim(stored, found.count, None));
         }
         Ok(Look::Follow(found))
@@ -292,10 +324,15 @@ impl Term {
         }
     }
 
-    /// The host closes the database, and gives no sign after this moment. So a close that hangs does not keep the others
-    /// from serving: the lease runs out, and the log's fence refuses what comes later.
-    pub fn closes_until(&mut self, until: Instant) {
-        self.signs_until = Some(until);
+    /// The host begins to close the database at this moment, and asks its store for so long. It gives no sign after that
+    /// time and 10 s more. So a close that hangs does not keep the others from serving: the lease runs out, and the log's
+    /// fence refuses later appends.
+    ///
+    /// `sends_rest`: the close sends the rest of the log to the store, however long that takes. Without signs, another
+    /// host would continue without that rest.
+    pub fn closes(&mut self, now: Instant, patience: Duration, sends_rest: bool) {
+        let until = now.checked_add(patience.saturating_add(CLOSING_MOST));
+        self.signs_until = until.filter(|_| !sends_rest);
     }
 
     /// The present act.

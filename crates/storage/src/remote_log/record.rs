@@ -42,21 +42,21 @@ struct State {
 }
 
 impl Record {
-    /// The known place is recorded, and the log here reaches back to that.
+    /// The log here reaches back to the recorded place. If that is not the known one, that one is due.
     pub fn new(
-        known: Known,
+        (known, recorded): (Known, Known),
         disk: Arc<dyn Disk>,
         stage: Arc<CheckpointStage>,
         segments: &Arc<Segments>,
         bytes_between: u64,
     ) -> Arc<Self> {
-        stage.store_has(known.log, known.log);
+        stage.store_has(known.log, recorded.log);
         let state = State {
             known,
             unrecorded_bytes: 0,
-            due: None,
-            recorded: known.log,
-            pin: segments.pin(known.log.lsn),
+            due: (recorded != known).then_some(known),
+            recorded: recorded.log,
+            pin: segments.pin(recorded.log.lsn),
         };
         Arc::new(Record {
             disk,

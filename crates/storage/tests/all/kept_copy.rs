@@ -8,8 +8,8 @@ use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Disk, DiskError, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{DurableAt, Engine, Opened, StorageOptions, take_lock};
 use std::io::Error;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The transactions before a hand-over, of which there are as many after it.
@@ -32,7 +32,7 @@ fn filled(last: u64, stripes: u32) -> StorageOptions {
 }
 
 /// The same with the memory kept of a closed copy on this disk.
-fn kept(disk: &SimulatedDisk, options: &StorageOptions) -> StorageOptions {
+fn kept<D: Disk + Clone + 'static>(disk: &D, options: &StorageOptions) -> StorageOptions {
     StorageOptions {
         kept: Some(Arc::new(caught_up(disk, options).close_keeping())),
         ..options.clone()
@@ -94,6 +94,39 @@ fn i2_an_opening_with_what_was_kept_has_what_a_recovery_finds_and_reads_less() {
             assert!(warm.1 < cold.1, "{what}: {} and {}", warm.1, cold.1);
         }
     }
+}
+
+#[test]
+fn a_hand_over_replaces_one_file_before_the_first_transaction() {
+    let options = filled(LAST, 1);
+    let replaced = Arc::<Mutex<Vec<String>>>::default();
+    let is_watched = Arc::new(AtomicBool::new(false));
+    let (seen, counts) = (replaced.clone(), is_watched.clone());
+    let watched = WatchedDisk::new(disk(2), move |name, change| {
+        // Checkpoints and the log rename their files at any time.
+        let is_record = change == Change::Rename && !name.contains('/');
+        if is_record && counts.load(Ordering::SeqCst) {
+            seen.lock().unwrap().push(name.into());
+        }
+        Ok(())
+    });
+    let replica = caught_up(&watched, &options);
+    is_watched.store(true, Ordering::SeqCst);
+    let keeping = StorageOptions {
+        kept: Some(Arc::new(replica.close_keeping())),
+        ..options.clone()
+    };
+    let second = Primary::open(&watched, keeping).unwrap();
+    // The incarnation is counted up.
+    assert_eq!(*replaced.lock().unwrap(), ["MANIFEST.new"]);
+    second.commit(LAST + 1).unwrap();
+    second.close();
+    let recorded = |name: &String| name == "STORE.new";
+    assert!(replaced.lock().unwrap().iter().any(recorded));
+    assert!(has_all(
+        &Primary::open(&watched, options).unwrap(),
+        LAST + 1
+    ));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A copy that follows a store, on a disk that crashes at any step or fails a sync. Its applied transactions are there
 //! afterwards, it goes on from there, and opened as the database it has all.
 
-use crate::common::store::{Lossy, Primary, caught_up, disk, follow, options};
+use crate::common::store::{Lossy, Primary, caught_up, disk, follow, has_all, options};
 use crate::common::watched::{Change, WatchedDisk};
 use sardonyx_base::random::Random;
 use sardonyx_storage::crashes::End;
@@ -90,6 +90,44 @@ fn i7_a_copy_whose_sync_failed_writes_nothing_more_and_goes_on_when_it_is_opened
         goes_on(&after, &options, applied, &format!("sync {fail_sync_at}"));
     }
     assert!(failed > 5, "{failed}");
+}
+
+#[test]
+fn i1_entries_that_are_applied_together_share_syncs_and_are_all_there() {
+    let store = Arc::new(Lossy::default());
+    let options = options(&store, DurableAt::Both);
+    let first = Primary::open(&disk(1), options.clone()).unwrap();
+    (1..=40).for_each(|number| first.commit(number).unwrap());
+    first.close();
+    let [one_by_one, together] = [1, usize::MAX].map(|several| {
+        let syncs = Arc::new(AtomicUsize::new(0));
+        let counted = syncs.clone();
+        let watched = WatchedDisk::new(disk(2), move |name, change| {
+            let is_of_log = change == Change::Sync && name.contains("log/");
+            counted.fetch_add(usize::from(is_of_log), Ordering::SeqCst);
+            Ok(())
+        });
+        let (mut replica, mut follower) = follow(&watched, &options).unwrap();
+        let mut entries = Vec::new();
+        while let Some(entry) = follower.next_entry().unwrap() {
+            entries.push(entry);
+        }
+        // The comparison has taken the first ones.
+        assert!(entries.len() > 30);
+        let before = syncs.load(Ordering::SeqCst);
+        for entries in entries.chunks(several) {
+            replica.apply_several(entries).unwrap();
+        }
+        let found = syncs.load(Ordering::SeqCst) - before;
+        assert_eq!(replica.known().entry, follower.position());
+        replica.close();
+        assert!(has_all(
+            &Primary::open(&watched, options.clone()).unwrap(),
+            40
+        ));
+        found
+    });
+    assert!(together * 3 < one_by_one, "{together} and {one_by_one}");
 }
 
 /// The reads of the log's files in an opening of this disk.

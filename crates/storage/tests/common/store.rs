@@ -353,8 +353,8 @@ pub fn without_store(options: &StorageOptions) -> StorageOptions {
     }
 }
 
-pub fn follow(
-    disk: &SimulatedDisk,
+pub fn follow<D: Disk + Clone + 'static>(
+    disk: &D,
     options: &StorageOptions,
 ) -> Result<(Replica, Follower), OpenError> {
     let home: Arc<dyn Disk> = Arc::new(disk.clone());
@@ -367,7 +367,7 @@ pub fn disk(seed: u64) -> SimulatedDisk {
 }
 
 /// A follower that has all of the store's log.
-pub fn caught_up(disk: &SimulatedDisk, options: &StorageOptions) -> Replica {
+pub fn caught_up<D: Disk + Clone + 'static>(disk: &D, options: &StorageOptions) -> Replica {
     let (mut replica, mut follower) = follow(disk, options).unwrap();
     while let Some(entry) = follower.next_entry().unwrap() {
         replica.apply(&entry).unwrap();

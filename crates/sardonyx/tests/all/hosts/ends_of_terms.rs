@@ -1,12 +1,15 @@
 //! The ends of terms: the moment from which another host may serve, and a host that takes the log when its turn is over.
 
 use super::cuttable::Cuttable;
-use super::{Number, host_options, options};
+use super::{Number, host_options, options, wait_for};
 use sardonyx::hosts::{
-    DurableAt, Host, MemoryStore, RemoteLog, StopHost, TermState, primary, promote,
+    DurableAt, Host, MemoryStore, Patience, Primary, RemoteLog, StopHost, TermState, primary,
+    promote,
 };
+use sardonyx_storage::remote_log::store::{Register, RemoteStore};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// The manifest of a directory as it is when the term of its host is released, and at the end.
 fn manifests_of_a_close(durable_at: DurableAt) -> [String; 2] {
@@ -76,9 +79,7 @@ fn i12_a_host_that_was_stopped_before_it_opened_takes_the_log_from_no_other() {
     insert(1).unwrap();
     // It wakes up, and continues where it was.
     cut.is_cut_off.store(false, Ordering::SeqCst);
-    while late.state() != TermState::Over {
-        std::thread::yield_now();
-    }
+    wait_for(&late, TermState::Over);
     let error = late
         .options()
         .open_tables(path("sleeper"))
@@ -88,4 +89,63 @@ fn i12_a_host_that_was_stopped_before_it_opened_takes_the_log_from_no_other() {
     // The other one's log is its own as before.
     insert(2).unwrap();
     bank.close().unwrap();
+}
+
+#[test]
+fn each_change_of_a_term_is_reported_also_one_before_the_call_was_given() {
+    let machine = tempfile::tempdir().unwrap();
+    let (memory, stop) = (Arc::new(MemoryStore::new()), StopHost::default());
+    let (remote, cut) = (RemoteLog::new(memory.clone()), Cuttable::of(&memory));
+    let path = machine.path().join("host");
+    let mut host = Host::new(&path, options(&cut.remote()), host_options("host")).unwrap();
+    let term = host.next_term(&stop).unwrap().unwrap();
+    // Each call finds the state that it reports.
+    wait_for(&term, TermState::Serves);
+    cut.is_cut_off.store(true, Ordering::SeqCst);
+    wait_for(&term, TermState::Waits);
+    cut.is_cut_off.store(false, Ordering::SeqCst);
+    wait_for(&term, TermState::Serves);
+    promote(&remote, "another").unwrap();
+    wait_for(&term, TermState::HandsOver);
+    // The change came before: it is reported at once, on this thread.
+    let calls = Arc::new(Mutex::new(0));
+    let called = calls.clone();
+    term.on_change(move || *called.lock().unwrap() += 1);
+    assert_eq!(*calls.lock().unwrap(), 1);
+    term.release();
+}
+
+#[test]
+fn a_wish_that_meets_signs_is_put_behind_them_without_a_pause() {
+    let machine = tempfile::tempdir().unwrap();
+    let memory = Arc::new(MemoryStore::new());
+    let (remote, cut) = (RemoteLog::new(memory.clone()), Cuttable::of(&memory));
+    let path = machine.path().join("bank.sdx");
+    let mut host = Host::new(&path, options(&remote), host_options("host")).unwrap();
+    let term = host.next_term(&StopHost::default()).unwrap().unwrap();
+    term.options().open_tables(&path).unwrap().close().unwrap();
+    term.release();
+    let (of_host, mut signs) = (remote.clone(), 2);
+    cut.at_swap(move |_| {
+        if signs > 0 {
+            signs -= 1;
+            let stored = memory.read_register(Register::Primary).unwrap().unwrap();
+            let before = primary(&of_host).unwrap().unwrap();
+            let count = before.count + 1;
+            let text = Primary { count, ..before }.encode();
+            memory
+                .swap_register(Register::Primary, Some(&stored.version), text.as_bytes())
+                .unwrap();
+        }
+    });
+    let impatient = RemoteLog {
+        patience: Patience {
+            time_limit: Duration::ZERO,
+            ..Patience::default()
+        },
+        ..cut.remote()
+    };
+    promote(&impatient, "another").unwrap();
+    let wanted = primary(&remote).unwrap().unwrap().wanted;
+    assert_eq!(wanted.as_deref(), Some("another"));
 }

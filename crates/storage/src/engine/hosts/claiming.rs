@@ -55,11 +55,18 @@ pub const MANIFEST_OBJECT: &str = "database/manifest";
 pub(in crate::engine) struct Claimed {
     pub writer: RemoteWriter,
     pub known: Known,
+    /// The part of that which the directory has recorded.
+    pub recorded: Known,
 }
 
 impl Claimed {
-    /// Records in the directory what the store has of its log.
-    pub fn record(&self, home: &dyn Disk) -> Result<(), OpenError> {
+    /// Records in the directory what the store has of its log. With an earlier record, from which the log is kept, that
+    /// waits for the first transaction: clients wait for the opening.
+    pub fn record(&mut self, home: &dyn Disk, earlier: Option<Known>) -> Result<(), OpenError> {
+        if let Some(earlier) = earlier {
+            self.recorded = earlier;
+            return Ok(());
+        }
         Ok(self.known.write(home)?)
     }
 }
@@ -88,7 +95,11 @@ pub(super) fn claim(
         joining = joining.gone_on_after(error)?.taken_while(|_| true)?;
     }
     let known = joining.put_tail(&mut writer)?;
-    Ok(Claimed { writer, known })
+    Ok(Claimed {
+        writer,
+        known,
+        recorded: known,
+    })
 }
 
 /// Opens a directory to follow the log in a store: its log is compared first. Makes it, if it does not exist.
@@ -219,7 +230,9 @@ impl<'a> Joining<'a> {
         remote: &'a RemoteLog,
     ) -> Result<Self, OpenError> {
         let [manifest, stored] = manifests_of(home, options, remote)?;
-        let known = match Known::read(&**home)? {
+        let kept = options.kept.as_ref();
+        let kept = kept.and_then(|kept| kept.known(&manifest));
+        let known = match kept.map_or_else(|| Known::read(&**home), |kept| Ok(Some(kept)))? {
             None => Known::start(manifest.identity),
             Some(known) if known.identity == manifest.identity => known,
             Some(known) => {

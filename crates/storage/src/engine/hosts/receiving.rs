@@ -323,10 +323,15 @@ impl ReceivingEngine {
         self.background.segments.pin(lsn)
     }
 
-    /// Stops the threads, and records the log's end. The log's contents stay; waiting groups are still applied.
-    pub fn close(&self) {
+    /// Stops the threads; waiting groups are still applied.
+    fn stop(&self) {
         self.background.close();
         self.threads.lock().end(());
+    }
+
+    /// Stops the threads, and records the log's end. The log's contents stay.
+    pub fn close(&self) {
+        self.stop();
         let (end, mut recorded) = (self.state.end().position, self.recorded.lock());
         if end == *recorded || self.check().is_err() {
             return;
@@ -337,17 +342,21 @@ impl ReceivingEngine {
         }
     }
 
-    /// As [`ReceivingEngine::close`]; returns the checkpointers if they have all of the log, whose end is recorded.
-    /// The locks of directories elsewhere are released, so nothing is kept of a database that has any.
-    pub(super) fn close_keeping(&self) -> Option<Vec<Checkpointer>> {
-        self.close();
+    /// Stops the threads, and returns the checkpointers if they have all of the log, with its end that the manifest
+    /// records. Without them that is recorded now. The locks of directories elsewhere are released, so nothing is kept
+    /// of a database that has any.
+    pub(super) fn close_keeping(&self) -> (Option<Vec<Checkpointer>>, LogPosition) {
+        self.stop();
         let end = self.end();
-        let is_recorded = *self.recorded.lock() == end && self.check().is_ok();
-        let is_here = self.places.is_empty();
+        let may_be_kept = self.places.is_empty() && self.check().is_ok();
         let stage = &self.background.stage;
-        (is_recorded && is_here)
-            .then(|| stage.take_checkpointers(end))
-            .flatten()
+        let kept = may_be_kept.then(|| stage.take_checkpointers(end)).flatten();
+        if kept.is_none() {
+            self.close();
+        }
+        // An opening with the checkpointers records a later end.
+        let recorded = std::mem::replace(&mut *self.recorded.lock(), end);
+        (kept, recorded)
     }
 }
 

@@ -108,9 +108,10 @@ impl Remote {
         segments: &Arc<Segments>,
     ) -> Self {
         let closing = Arc::<Closing>::default();
-        let (writer, known) = (claimed.writer, claimed.known);
+        let places = (claimed.known, claimed.recorded);
         let (disk, of_copy) = (disk.clone(), stage.clone());
-        let copy = StoreCopy::new(writer, known, disk, of_copy, segments, closing.clone());
+        let writer = claimed.writer;
+        let copy = StoreCopy::new(writer, places, disk, of_copy, segments, closing.clone());
         Remote {
             stage: stage.clone(),
             durable_at: remote.durable_at,

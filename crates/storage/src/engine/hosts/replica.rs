@@ -110,7 +110,35 @@ impl Replica {
     /// # Errors
     /// It cannot follow here; the disk failed, or is full. Nothing more can be applied.
     pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplicaError> {
-        self.apply_some(entry, usize::MAX).map(drop)
+        self.apply_several(std::slice::from_ref(entry))
+    }
+
+    /// Applies the next entries, in order. Each sync is for the groups of several of them, so a copy that is behind is
+    /// there sooner. After an error the entries before it may be applied, but are not known to be.
+    ///
+    /// # Errors
+    /// As [`Replica::apply`].
+    pub fn apply_several(&mut self, entries: &[Entry]) -> Result<(), ReplicaError> {
+        let (mut groups, mut lasts) = (Vec::new(), Vec::new());
+        let mut outcome = Ok(());
+        for entry in entries {
+            match entry.groups().collect::<Result<Vec<_>, _>>() {
+                Ok(of_entry) => {
+                    lasts.push((entry, of_entry.last().map(|(last, _)| *last)));
+                    groups.extend(of_entry);
+                }
+                // Those before it are sound.
+                Err(error) => {
+                    outcome = Err(error.into());
+                    break;
+                }
+            }
+        }
+        self.append(&groups)?;
+        for (entry, last) in lasts {
+            self.is_applied(entry, last.as_ref());
+        }
+        outcome
     }
 
     /// Applies so many groups of the next entry. Returns true if these are all; if not, the known place stays before
@@ -171,17 +199,25 @@ impl Replica {
         self.close_locked().0
     }
 
-    /// As [`Replica::close`], and keeps the state that the opening that takes over need not read again. The directory
-    /// stays locked.
+    /// As [`Replica::close`], and keeps the state that the opening that takes over need not read again, and writes down.
+    /// The directory stays locked.
     pub fn close_keeping(mut self) -> KeptCopy {
-        self.record();
-        let checkpointers = self.engine.close_keeping();
+        let (checkpointers, recorded) = self.engine.close_keeping();
+        if checkpointers.is_none() {
+            self.record();
+        }
         let end = KnownEnd {
             position: self.end(),
+            recorded,
             incarnation: self.engine.manifest().incarnation,
         };
         let lock_name = self.home.display_name(LOCK_FILE);
-        KeptCopy::new(end, lock_name, checkpointers, self.lock.take())
+        KeptCopy::new(
+            (end, self.known),
+            lock_name,
+            checkpointers,
+            self.lock.take(),
+        )
     }
 
     /// The same; the directory stays locked.

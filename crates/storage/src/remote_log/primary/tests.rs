@@ -122,6 +122,28 @@ fn a_process_that_comes_back_need_not_wait_for_itself() {
 }
 
 #[test]
+fn each_term_of_a_process_has_its_own_number_and_none_is_waited_for() {
+    let start = Instant::now();
+    let (mut kept, mut a) = (Kept::default(), candidate("a"));
+    let first = claims(&mut a, &kept, at(start, 0)).unwrap();
+    assert!(kept.replace(&first));
+    a.begins_term();
+    // The store did not take the end of that term.
+    let second = claims(&mut a, &kept, at(start, 10)).unwrap();
+    assert_eq!(second.record.process, first.record.process + 1);
+    // The claim is there, though its answer was lost.
+    assert!(kept.replace(&second));
+    let again = claims(&mut a, &kept, at(start, 20)).unwrap();
+    assert_eq!(again.record.process, second.record.process);
+    // Another process of this name is not this one.
+    kept.put(&Primary {
+        process: second.record.process + 1,
+        ..kept.primary()
+    });
+    assert!(claims(&mut a, &kept, at(start, 30)).is_none());
+}
+
+#[test]
 fn two_hosts_of_one_name_do_not_take_over_from_each_other_in_turn() {
     let start = Instant::now();
     let process = |process| Candidate::new(1, "a", process, WAIT);

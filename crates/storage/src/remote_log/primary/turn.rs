@@ -4,7 +4,7 @@
 //! ```text
 //!   rests ─▶ looks ─▶ another host serves ─▶ follows for a while ─▶ rests
 //!     ▲        └────▶ none does ─▶ follows to the log's end ─▶ claims ─▶ a term begins
-//!     │                                └─▶ looks again       └─▶ conflict, no answer
+//!     │                                └─▶ looks again       └─▶ conflict: looks again; a second one, no answer
 //!     └──────────────────────────────────────────────────────────────┘
 //! ```
 //!
@@ -15,7 +15,8 @@
 //! no answer is not near until it gives one: each request to it may take a connection, and is logged.
 //!
 //! Invariant: from each state, a look in full comes within the time between two of them, whatever the store answers. So
-//! no host waits for another one's turn without end.
+//! no host waits for another one's turn without end. And a claim is refused at most twice without a rest, so a store that
+//! refuses claims without a visible reason is asked no more often than in that time.
 
 use super::{Candidate, Look, Primary, Replacement};
 use crate::remote_log::RemoteLogError;
@@ -35,6 +36,8 @@ const BETWEEN_LOOKS_SOON_MOST: Duration = Duration::from_millis(100);
 const LOOKS_NEAR: u32 = 128;
 /// The least and the most time between two of them.
 const BETWEEN_LOOKS_NEAR: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(15)];
+/// So many of them when the host that serves is about to hand over: its clients wait.
+const LOOKS_NEAR_SOON: u32 = 512;
 
 /// Between two looks in full.
 fn between_looks(wait: Duration, soon: bool) -> Duration {
@@ -47,8 +50,7 @@ fn between_looks(wait: Duration, soon: bool) -> Duration {
 /// The times between looks at the register alone: short ones as long as a store that is near answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// The interval, if the store is near.
-    near: Option<Duration>,
+    is_near: bool,
     wait: Duration,
     /// The last request had an answer.
     answers: bool,
@@ -57,9 +59,8 @@ pub struct Pace {
 impl Pace {
     /// The pace of a host that counts as failed after this wait.
     pub fn new(is_near: bool, wait: Duration) -> Pace {
-        let [least, most] = BETWEEN_LOOKS_NEAR;
         Pace {
-            near: is_near.then(|| (wait / LOOKS_NEAR).clamp(least, most)),
+            is_near,
             wait,
             answers: true,
         }
@@ -70,14 +71,20 @@ impl Pace {
         self.answers = has_answered;
     }
 
-    /// The interval, if the store is near, and answers.
-    fn near(&self) -> Option<Duration> {
-        self.near.filter(|_| self.answers)
+    /// The interval, if the store is near, and answers. `soon`: a hand-over is under way.
+    fn near(&self, soon: bool) -> Option<Duration> {
+        let [least, most] = BETWEEN_LOOKS_NEAR;
+        let looks = match soon {
+            true => LOOKS_NEAR_SOON,
+            false => LOOKS_NEAR,
+        };
+        let between = (self.wait / looks).clamp(least, most);
+        (self.is_near && self.answers).then_some(between)
     }
 
     /// The pace of a serving host, which does nothing else with the register.
     pub fn of_serving(&self) -> Duration {
-        self.near().unwrap_or(between_looks(self.wait, false))
+        self.near(false).unwrap_or(between_looks(self.wait, false))
     }
 }
 
@@ -130,6 +137,8 @@ pub struct Turn {
     full_at: Instant,
     /// True if the host that serves is about to hand over.
     soon: bool,
+    /// True if a claim was refused since the last rest.
+    is_refused: bool,
     /// The record of the last look, if it named another host.
     seen: Option<Primary>,
 }
@@ -143,6 +152,7 @@ impl Turn {
             state: State::Looks { in_full: true },
             full_at: now,
             soon: false,
+            is_refused: false,
             seen: None,
         }
     }
@@ -261,12 +271,18 @@ impl Turn {
         }
         match outcome {
             Some(Swapped::Ok) => {
+                self.candidate.begins_term();
+                self.is_refused = false;
                 self.begin();
                 true
             }
-            // Something has changed, so a look shows news.
+            // Something has changed, so a look shows news. If it shows none, as with a store whose reads are old, this host
+            // would ask without a pause.
             Some(Swapped::Conflict) => {
-                self.begin();
+                match std::mem::replace(&mut self.is_refused, true) {
+                    false => self.begin(),
+                    true => self.rest(now),
+                }
                 false
             }
             // It may be there all the same: the next look shows it.
@@ -284,7 +300,8 @@ impl Turn {
     }
 
     fn rest(&mut self, now: Instant) {
-        let until = match self.pace.near() {
+        self.is_refused = false;
+        let until = match self.pace.near(self.soon) {
             Some(near) if self.seen.is_some() => self.full_at.min(now + near),
             _ => self.full_at,
         };
@@ -368,6 +385,23 @@ mod tests {
     }
 
     #[test]
+    fn a_host_looks_more_often_while_the_serving_one_hands_over() {
+        let now = Instant::now();
+        let mut turn = turn(true, now);
+        let near = now + Duration::from_millis(15);
+        assert_eq!(turn.act(near), Act::Look);
+        let wanted = stored(&Primary {
+            wanted: Some("host-2".into()),
+            ..record()
+        });
+        turn.read(Some(&wanted), [near; 2]).unwrap();
+        turn.followed(true, near);
+        let next = near + WAIT / LOOKS_NEAR_SOON;
+        assert_eq!(turn.act(near), Act::Rest { until: next });
+        assert!(next < near + Duration::from_millis(5));
+    }
+
+    #[test]
     fn looks_between_two_in_full_count_for_the_watch() {
         let began = Instant::now();
         let mut turn = turn(true, began);
@@ -442,6 +476,35 @@ mod tests {
                 turn.read(Some(&stored(&released)), [near; 2]).unwrap();
                 turn.followed(true, near);
             }
+        }
+    }
+
+    #[test]
+    fn a_host_whose_claims_are_refused_without_a_visible_reason_rests_after_two() {
+        let now = Instant::now();
+        for is_near in [true, false] {
+            let mut turn = turn(is_near, now);
+            let full = now + WAIT / 16;
+            let released = stored(&Primary {
+                released: true,
+                ..record()
+            });
+            let (mut claims, mut acts) = (0, 0);
+            let mut at = full;
+            while at < full + WAIT {
+                acts += 1;
+                match turn.act(at) {
+                    Act::Rest { until } => at = until,
+                    Act::Look => turn.read(Some(&released), [at; 2]).unwrap(),
+                    Act::Follow { .. } => turn.followed(true, at),
+                    Act::Claim(_) => {
+                        claims += 1;
+                        assert!(!turn.claimed(Some(Swapped::Conflict), at));
+                    }
+                }
+                assert!(acts < 1000, "it asks without a pause");
+            }
+            assert_eq!(claims, 2 * 16);
         }
     }
 

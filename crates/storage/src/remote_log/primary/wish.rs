@@ -2,7 +2,8 @@
 //!
 //! Its replacement of the register may be done without an answer, or may conflict with a sign of the serving host. Then
 //! it is made again, of the register as that is by now. If the hand-over that it asked for has happened meanwhile, it is
-//! not repeated: the next host would be drained, too.
+//! not repeated: the next host would be drained, too. The next host may be the same one, if no other came. Its process has
+//! another number in each term.
 
 use super::{ANY_OTHER, Primary, Replacement};
 use crate::remote_log::RemoteLogError;
@@ -66,7 +67,7 @@ impl Wish {
     }
 }
 
-/// True if two records are of one process of a host.
+/// True if two records are of one term of a host's process.
 fn is_term_of(one: &Primary, other: &Primary) -> bool {
     (&one.host, one.process) == (&other.host, other.process)
 }
@@ -78,10 +79,14 @@ mod tests {
     use std::time::Duration;
 
     fn stored(host: &str, released: bool, wanted: Option<&str>) -> StoredRegister {
+        stored_of(1, host, released, wanted)
+    }
+
+    fn stored_of(process: u64, host: &str, released: bool, wanted: Option<&str>) -> StoredRegister {
         let record = Primary {
             identity: 7,
             host: host.into(),
-            process: 1,
+            process,
             count: 1,
             wait: Duration::from_secs(2),
             released,
@@ -113,6 +118,11 @@ mod tests {
         }
         let other = stored("b", false, None);
         assert_eq!(drain.found(Some(&other)).unwrap(), Wished::Done);
+        // No other host came: the same process has begun another term.
+        let mut drain = Wish::new(7, ANY_OTHER);
+        let [before, after] = [1, 2].map(|process| stored_of(process, "a", false, None));
+        assert_eq!(wanted(&mut drain, &before).as_deref(), Some(ANY_OTHER));
+        assert_eq!(drain.found(Some(&after)).unwrap(), Wished::Done);
         // Another person's wish is another one.
         let mut again = Wish::new(7, ANY_OTHER);
         assert_eq!(wanted(&mut again, &other).as_deref(), Some(ANY_OTHER));
