@@ -24,7 +24,10 @@ import urllib.request
 HERE = pathlib.Path(__file__).resolve().parent
 RULES, DASHBOARD = HERE / "prometheus-rules.yml", HERE / "grafana-dashboard.json"
 # What a server without a store does not have.
-OF_A_STORE = {"sardonyx_store_lag_bytes", "sardonyx_store_answers"}
+OF_A_STORE = {
+    "sardonyx_store_lag_bytes", "sardonyx_store_answers", "sardonyx_store_base_age_seconds",
+    "sardonyx_host_behind_seconds", "sardonyx_host_forks", "sardonyx_host_serves",
+}
 SECONDS = 60
 
 

@@ -117,6 +117,17 @@ def cargo(name):
     return absent, lambda server: [built / "debug" / f"{name}-client", server.dsn + "?sslmode=disable"]
 
 
+def ruby_client(file, *libraries):
+    def absent():
+        if not shutil.which("ruby"):
+            return "ruby is not installed: apt-get install ruby-activerecord ruby-pg"
+        wanted = "; ".join(f"require '{library}'" for library in ("logger", *libraries))
+        found = subprocess.run(["ruby", "-e", wanted], capture_output=True)
+        return None if found.returncode == 0 else "not installed: apt-get install ruby-activerecord ruby-pg (RUBYLIB may name others)"
+
+    return absent, lambda server: ["ruby", HERE / file, server.dsn]
+
+
 def jdbc_driver():
     if not shutil.which("java"):
         return "java is not installed"
@@ -216,6 +227,7 @@ CLIENTS = {
     "sequelize": node_client("sequelize_client.js", "sequelize"),
     "typeorm": node_client("typeorm_client.js", "typeorm"),
     "knex": node_client("knex_client.js", "knex"),
+    "activerecord": ruby_client("activerecord_client.rb", "active_record", "pg"),
     "prisma": node_client("prisma_client.js", "prisma/package.json"),
     "jdbc": (jdbc_driver, jdbc),
     "hibernate": java_client("HibernateClient"),
@@ -236,8 +248,8 @@ bullmq bull bee_queue redlock_node rate_limiter_flexible connect_redis go_redis 
 CLIENTS |= {name: (lambda: python_module("redis"), redis_library(name)) for name in LIBRARIES}
 
 
-# These drop all tables first. Those of Redis' keys are refused, so they have a server without Redis.
-DROP_ALL = ("typeorm", "flyway", "prisma")
+# These drop all tables first, or dump the whole schema. Redis' tables are refused, so they have a server without Redis.
+DROP_ALL = ("typeorm", "flyway", "prisma", "activerecord")
 
 
 def main():

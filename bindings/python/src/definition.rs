@@ -266,6 +266,7 @@ fn add_reference(table: String, reference: Reference) -> impl Change {
                 None => parent.primary.key.iter().map(|part| part.column).collect(),
             },
             on_delete: reference.on_delete,
+            unchecked: Default::default(),
             name: reference.name,
         };
         tx.add_reference(number, reference)

@@ -317,6 +317,37 @@ pub trait DefineRows: ConstrainedRows + Sized {
         self.held_mut().skip_rows(table);
     }
 
+    /// From now on, references do not check the changes of a table's rows, or check them again. Existing rows are not checked.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table; [`Error::Limit`]. Nothing has changed then.
+    fn check_changes(&mut self, table: u16, checks: bool) -> Result<(), Error> {
+        let mut tables = self.referring(table);
+        if !tables.contains(&table) {
+            tables.push(table);
+        }
+        let switched = self.whole(|store| {
+            for number in tables {
+                let before = schema_of(store, number)?;
+                let mut schema = before.clone();
+                for key in &mut schema.foreign_keys {
+                    if number == table {
+                        key.unchecked.rows = !checks;
+                    }
+                    if key.table == table {
+                        key.unchecked.referenced = !checks;
+                    }
+                }
+                if schema != before {
+                    let stored = store.store_schema(number, schema);
+                    stored.map_err(TableError::of)?;
+                }
+            }
+            Ok(())
+        });
+        Ok(switched?)
+    }
+
     /// Takes a reference from a table.
     ///
     /// # Errors

@@ -1,6 +1,10 @@
 //! The class of a statement in a transaction: it reads, writes, changes tables, or belongs to the session.
 
-use sqlparser::ast::{CopySource, Query, SetExpr, Statement};
+use crate::names::name_of;
+use sqlparser::ast::{
+    Assignment, AssignmentTarget, CopySource, Expr, ObjectName, ObjectNamePart, Query, SetExpr,
+    Statement, TableFactor, Update, Value,
+};
 
 /// The class of a statement in a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,6 +93,30 @@ pub(crate) fn notifies(text: &str) -> bool {
     text.contains("pg_notify")
 }
 
+/// True for `UPDATE pg_constraint SET convalidated = false`, by which programs have constraints validated again.
+pub(crate) fn doubts_constraints(update: &Update) -> bool {
+    let is = |name: &ObjectName, words: &[&str]| {
+        let mut parts = name.0.iter().zip(words);
+        let are = parts.all(|(part, word)| match part {
+            ObjectNamePart::Identifier(name) => name_of(name) == *word,
+            ObjectNamePart::Function(_) => false,
+        });
+        are && name.0.len() == words.len()
+    };
+    let TableFactor::Table { name, .. } = &update.table.relation else {
+        return false;
+    };
+    let [Assignment { target, value }] = &update.assignments[..] else {
+        return false;
+    };
+    let is_false = matches!(value, Expr::Value(value) if value.value == Value::Boolean(false));
+    let is_column =
+        matches!(target, AssignmentTarget::ColumnName(name) if is(name, &["convalidated"]));
+    (is(name, &["pg_constraint"]) || is(name, &["pg_catalog", "pg_constraint"]))
+        && is_column
+        && is_false
+}
+
 /// Classifies a statement. Its text in lower case shows the functions that it calls.
 pub(crate) fn class_of(statement: &Statement, text: &str) -> Class {
     let draws = || draws(text);
@@ -123,6 +151,7 @@ pub(crate) fn class_of(statement: &Statement, text: &str) -> Class {
             ..
         } if draws() || notifies(text) => Class::Write,
         Statement::Copy { to: true, .. } => Class::Read,
+        Statement::Update(update) if doubts_constraints(update) => Class::Define,
         Statement::Insert(_)
         | Statement::Update(_)
         | Statement::Delete(_)

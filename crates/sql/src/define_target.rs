@@ -148,6 +148,12 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// An error of the engine.
     fn add_reference(&mut self, number: u16, reference: ForeignKey) -> Result<(), Error>;
 
+    /// References check the changes of a table's rows, or do not.
+    ///
+    /// # Errors
+    /// An error of the engine.
+    fn check_changes(&mut self, number: u16, checks: bool) -> Result<(), Error>;
+
     /// Takes a reference from a table.
     ///
     /// # Errors
@@ -316,6 +322,10 @@ macro_rules! defines {
 
         fn add_reference(&mut self, number: u16, reference: ForeignKey) -> Result<(), Error> {
             DefineRows::add_reference(self, number, reference)
+        }
+
+        fn check_changes(&mut self, number: u16, checks: bool) -> Result<(), Error> {
+            DefineRows::check_changes(self, number, checks)
         }
 
         fn drop_reference(&mut self, number: u16, name: &str) -> Result<(), Error> {

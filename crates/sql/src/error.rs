@@ -184,7 +184,16 @@ impl DerefMut for SqlError {
     }
 }
 
+/// The message of a prepared statement whose result has other types since its tables have changed.
+pub(crate) const CHANGED_RESULT: &str = "cached plan must not change result type";
+
 impl SqlError {
+    /// The function of PostgreSQL that raises the error, if clients recognise it by that: ActiveRecord prepares a statement
+    /// again.
+    pub fn routine(&self) -> Option<&'static str> {
+        (self.message == CHANGED_RESULT).then_some("RevalidateCachedQuery")
+    }
+
     /// An error with a code and a sentence.
     #[cold]
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {

@@ -9,13 +9,14 @@ mod values;
 use crate::error::{SqlError, code};
 use crate::names::DATABASE;
 use crate::search_path::SearchPath;
+use crate::values::intervals::IntervalStyle;
 use crate::values::random::Generator;
 use crate::values::zones::{DateOrder, SessionZone};
 pub(crate) use constraints::ConstraintModes;
 use known::{
-    AUTHORIZATION, DATE_STYLE, FIXED, FOLLOWS, IDLE, IDLE_IN_TRANSACTION, ISOLATION, KNOWN,
-    LOCK_TIMEOUT, READ_ONLY, REPORTED, ROLE, SEARCH_PATH, STATEMENT_TIMEOUT, TIME_ZONE,
-    USUAL_ISOLATION, USUAL_PATH, UTC,
+    AUTHORIZATION, DATE_STYLE, FIXED, FOLLOWS, IDLE, IDLE_IN_TRANSACTION, INTERVAL_STYLE,
+    ISOLATION, KNOWN, LOCK_TIMEOUT, READ_ONLY, REPORTED, ROLE, SEARCH_PATH, STATEMENT_TIMEOUT,
+    TIME_ZONE, USUAL_ISOLATION, USUAL_PATH, UTC,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -95,7 +96,11 @@ impl SettingValues {
             (None, _) => None,
         };
         let order = self.get(DATE_STYLE).map_or("", String::as_str);
-        let zone = SessionZone::in_order(zone, DateOrder::of_setting(order));
+        let style = self
+            .get(INTERVAL_STYLE)
+            .and_then(|name| IntervalStyle::named(name));
+        let order = DateOrder::of_setting(order);
+        let zone = SessionZone::written(zone, order, style.unwrap_or_default());
         let path = SearchPath::of(path, user, self.temporary.clone());
         let path = path.in_zone(zone).in_database(self.database.clone());
         if path != *self.path {
@@ -525,9 +530,9 @@ fn checked(name: &str, value: &str) -> Result<String, SqlError> {
             Some((name, _)) => Ok(name),
             None => Err(wrong("a name such as Europe/Berlin, or hours from UTC")),
         },
-        "IntervalStyle" => match upper.as_str() {
-            "POSTGRES" => ok("postgres"),
-            _ => Err(wrong("postgres is the one style")),
+        INTERVAL_STYLE => match IntervalStyle::named(bare) {
+            Some(style) => ok(style.name()),
+            None => Err(wrong("postgres, postgres_verbose or iso_8601")),
         },
         "standard_conforming_strings" => match upper.as_str() {
             "ON" | "TRUE" | "1" | "YES" => ok("on"),

@@ -379,8 +379,12 @@ pub(crate) fn encode_text_in(
             let local = moment.saturating_add(east * 1_000_000);
             moments::push_timestamp(ValueRef::Timestamp(local), &distance(east), out);
         }
+        (SqlType::Interval, ValueRef::Text(text), Some(zone)) => zone.style().push(text, out),
         (
-            SqlType::TimestamptzArray | SqlType::TstzRangeArray | SqlType::RecordArray,
+            SqlType::TimestamptzArray
+            | SqlType::TstzRangeArray
+            | SqlType::IntervalArray
+            | SqlType::RecordArray,
             ValueRef::Text(text),
             Some(_),
         ) => {

@@ -15,7 +15,7 @@ use crate::relation::{delete_object, kind, object, parsed, printed, put_object};
 use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::types::{EnumType, Label, NamedTypes, SqlType, TypeSpec, unknown_type};
-use crate::values::zones::{DateOrder, SessionZone};
+use crate::values::zones::SessionZone;
 use serde::{Deserialize, Serialize};
 use sqlparser::ast::DataType;
 use std::cell::RefCell;
@@ -234,7 +234,8 @@ impl TypeNames {
 
     /// The same for kept texts, whose dates have the month first.
     pub fn with_month_first(mut self) -> TypeNames {
-        self.zone = SessionZone::in_order(self.zone, DateOrder::default());
+        let (order, style) = Default::default();
+        self.zone = SessionZone::written(self.zone, order, style);
         self
     }
 

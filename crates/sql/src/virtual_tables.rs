@@ -1,6 +1,7 @@
 //! Tables of the catalogue, which are computed when they are read: `pg_catalog` and `information_schema`.
 
 mod activity;
+mod casts;
 mod constraints;
 mod dependencies;
 mod descriptions;
@@ -143,6 +144,7 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(dependencies::TABLES)
         .chain(descriptions::TABLES)
         .chain(functions::TABLES)
+        .chain(casts::TABLES)
         .chain(empty::TABLES)
         .chain(information_schema::TABLES)
         .chain(standard::TABLES)

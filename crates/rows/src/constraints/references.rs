@@ -252,6 +252,9 @@ fn find_missing<'k, S: ConstrainedRows>(
     missing: &mut Vec<Missing<'k>>,
 ) -> Result<(), TableError> {
     for reference in references {
+        if reference.unchecked.rows {
+            continue;
+        }
         let values = values_of(row, &reference.columns)?;
         if values.contains(&ValueRef::Null) || is_there(store, reference, &values)? {
             continue;
@@ -362,7 +365,8 @@ pub(super) fn referred<S: ConstrainedRows>(
         };
         for (at, reference) in schema.foreign_keys.iter().enumerate() {
             let mut columns = reference.referenced.iter();
-            if reference.table != table || !columns.any(|&column| concerns(column)) {
+            let is_checked = reference.table == table && !reference.unchecked.referenced;
+            if !is_checked || !columns.any(|&column| concerns(column)) {
                 continue;
             }
             let values = values_of(&there, &reference.referenced)?;

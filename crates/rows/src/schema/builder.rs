@@ -2,7 +2,7 @@
 
 use super::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, PRIMARY, Schema,
-    SchemaError, Type, Value,
+    SchemaError, Type, Unchecked, Value,
 };
 use crate::condition::declared_check;
 use sardonyx_storage::catalogue::RECORD_BYTES_MAX;
@@ -259,6 +259,7 @@ impl SchemaBuilder {
                 table,
                 referenced: numbers(&there, &reference.referenced)?,
                 on_delete: reference.on_delete,
+                unchecked: Unchecked::default(),
             };
             schema.check_reference(&reference, &there)?;
             schema.foreign_keys.push(reference);

@@ -1,18 +1,25 @@
 //! The differences between a table's schema in the database and a program's, for the error that refuses it.
 
-use super::{Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema, Value};
+use super::{
+    Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema, Unchecked, Value,
+};
 use std::fmt::Write as _;
 
-/// True if a table has the schema that a program declares. Declarations of SQL are not compared: the program does not
-/// know them.
+/// True if a table has the schema that a program declares. Declarations of SQL, and changes that references do not check, are not
+/// compared: the program does not know them.
 #[inline]
 pub fn is_as_said(stored: &Schema, said: &Schema) -> bool {
     if stored == said {
         return true;
     }
     let mut undeclared = stored.clone();
-    undeclared.declared.clear();
-    said.declared.is_empty() && undeclared == *said
+    if said.declared.is_empty() {
+        undeclared.declared.clear();
+    }
+    for key in &mut undeclared.foreign_keys {
+        key.unchecked = Unchecked::default();
+    }
+    undeclared == *said
 }
 
 /// The differences, a sentence each; `table` names the tables that references are of.

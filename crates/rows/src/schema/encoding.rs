@@ -10,7 +10,7 @@
 mod reader;
 mod writer;
 
-use super::{Declared, ForeignKey, Limit, OnDelete, Schema, SchemaError};
+use super::{Declared, ForeignKey, Limit, OnDelete, Schema, SchemaError, Unchecked};
 use reader::Reader;
 use sardonyx_base::crc32c;
 use writer::Writer;
@@ -38,7 +38,10 @@ const FORMS_VERSION: u16 = 7;
 const ZONED_VERSION: u16 = 8;
 /// The version of one with a unique key whose nulls are equal, which programs of version 8 would not see. All else is as in
 /// version 8.
-const VERSION: u16 = 9;
+const NULLS_VERSION: u16 = 9;
+/// The version of one with a reference that does not check all changes, which programs of version 9 would check. All else is as
+/// in version 9.
+const VERSION: u16 = 10;
 /// Version (2), reserved (2), length of the rest (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
@@ -52,6 +55,9 @@ const INDEX_ORDERED: u8 = 1;
 const INDEX_UNIQUE: u8 = 2;
 const INDEX_DEFERRABLE: u8 = 4;
 const INDEX_NULLS_EQUAL: u8 = 8;
+/// Beside the action of a reference.
+const ROWS_UNCHECKED: u8 = 16;
+const REFERENCED_UNCHECKED: u8 = 32;
 
 impl Schema {
     /// It as bytes, for the database. The same schema gives the same bytes.
@@ -87,8 +93,11 @@ impl Schema {
         let has_networks = declared
             .iter()
             .any(|there| matches!(there.limit(), Limit::Network(_)));
-        if self.indexes.iter().any(|index| index.nulls_equal) {
+        let mut keys = self.foreign_keys.iter();
+        if keys.any(|key| key.unchecked != Unchecked::default()) {
             VERSION
+        } else if self.indexes.iter().any(|index| index.nulls_equal) {
+            NULLS_VERSION
         } else if declared.iter().any(Declared::is_of_zoned_times) {
             ZONED_VERSION
         } else if declared.iter().any(Declared::is_of_forms) {
@@ -194,6 +203,7 @@ mod tests {
             table: 0,
             referenced: vec![0],
             on_delete,
+            unchecked: Unchecked::default(),
         });
         schema.declared = declared;
         schema
@@ -287,6 +297,19 @@ mod tests {
             // A schema without them stays readable by older programs.
             forms.declared = vec![of(25)];
             assert_eq!(forms.encode()[..2], [2, 0], "{kind}");
+        }
+    }
+
+    #[test]
+    fn references_that_check_no_changes_raise_the_version() {
+        for (rows, referenced) in [(true, false), (false, true), (true, true)] {
+            for on_delete in [OnDelete::Restrict, OnDelete::SetDefault] {
+                let mut unchecked = schema(Vec::new(), on_delete);
+                unchecked.foreign_keys[0].unchecked = Unchecked { rows, referenced };
+                let bytes = unchecked.encode();
+                assert_eq!(bytes[..2], [10, 0]);
+                assert_eq!(Schema::decode(&bytes), Ok(unchecked));
+            }
         }
     }
 

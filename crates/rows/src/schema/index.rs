@@ -64,6 +64,17 @@ pub struct ForeignKey {
     pub referenced: Vec<usize>,
     /// The action on the rows when the row that they refer to is deleted.
     pub on_delete: OnDelete,
+    /// The changes that are not checked.
+    pub unchecked: Unchecked,
+}
+
+/// The changes of rows that a reference does not check: `ALTER TABLE … DISABLE TRIGGER ALL` of one of its tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unchecked {
+    /// Those of rows that refer.
+    pub rows: bool,
+    /// Those of rows to which others refer. No action follows them either.
+    pub referenced: bool,
 }
 
 /// The action on rows whose referenced row is deleted. In every case a referenced row cannot get another key while

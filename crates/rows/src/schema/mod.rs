@@ -25,7 +25,7 @@ pub use declared::{DECLARED_BYTES_MAX, Declared, DeclaredDefault, Limit};
 pub use difference::{differences, is_as_said};
 pub use error::SchemaError;
 pub use generated::{GeneratedColumn, INDEX_KEY, INDEX_WHERE};
-pub use index::{ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete};
+pub use index::{ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Unchecked};
 pub use non_finite::NonFinite;
 pub use types::{Type, UnknownType};
 pub use value::{Value, ValueRef};

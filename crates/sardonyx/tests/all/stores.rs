@@ -320,6 +320,7 @@ fn apply<S: Store>(store: &mut S, op: &Op) -> Result<String, Error> {
                 table: parents,
                 referenced: vec![0],
                 on_delete: *on_delete,
+                unchecked: Default::default(),
             };
             store.add_reference(number, reference)?;
         }

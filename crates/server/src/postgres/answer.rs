@@ -265,6 +265,9 @@ impl Answers<'_> {
             if let Some(position) = error.position {
                 field(body, b'P', &position.to_string());
             }
+            if let Some(routine) = error.routine() {
+                field(body, b'R', routine);
+            }
             body.put_u8(0);
         });
     }

@@ -37,7 +37,7 @@ use crate::types::{TypeSpec, dimensions_of};
 use crate::user_types::{TypeNames, is_of_user};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Expr,
+    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Expr, Ident,
     RenameTableNameKind,
 };
 
@@ -177,6 +177,8 @@ fn one(
             alter_column(tx, &relation, &name_of(column_name), op, path)
         }
         AlterTableOperation::OwnerTo { new_owner } => check_owner(new_owner, user),
+        AlterTableOperation::EnableTrigger { name } => triggers(tx, &relation, name, true),
+        AlterTableOperation::DisableTrigger { name } => triggers(tx, &relation, name, false),
         // All tables are logged.
         AlterTableOperation::SetLogged | AlterTableOperation::SetUnlogged => Ok(()),
         AlterTableOperation::SetOptionsParens { options } => {
@@ -186,6 +188,26 @@ fn one(
         other => Err(SqlError::unsupported(format!(
             "ALTER TABLE {other} is not supported"
         ))),
+    }
+}
+
+/// `ENABLE TRIGGER` and `DISABLE TRIGGER`. References are the only triggers: `ALL` switches their checks, and users have none.
+fn triggers(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    name: &Ident,
+    enables: bool,
+) -> Result<(), SqlError> {
+    match (name.quote_style, name_of(name).as_str()) {
+        (None, "all") => Ok(tx.check_changes(relation.number, enables)?),
+        (None, "user") => Ok(()),
+        (_, name) => Err(SqlError::new(
+            code::UNKNOWN_OBJECT,
+            format!(
+                "trigger \"{name}\" for table \"{}\" does not exist",
+                relation.local()
+            ),
+        )),
     }
 }
 

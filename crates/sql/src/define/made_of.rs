@@ -4,6 +4,8 @@
 
 use super::materialized::keep_query;
 use super::options::is_unsaid;
+use super::validity::doubt;
+use crate::class::doubts_constraints;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Parameters};
@@ -27,11 +29,12 @@ use sqlparser::ast::{
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// True if a definition computes values of rows: those of a query for a table that it creates, or created, or a default for
-/// the rows of a table that gets a column.
+/// True if a definition computes values of rows: those of a query for a table that it creates, or created, a default for
+/// the rows of a table that gets a column, or a condition on rows of the catalogue.
 pub(crate) fn computes_rows(statement: Option<&Statement>) -> bool {
     match statement {
         Some(Statement::AlterTable(alter)) => alter.operations.iter().any(may_have_default),
+        Some(Statement::Update(update)) => doubts_constraints(update),
         statement => fills_table(statement),
     }
 }
@@ -101,8 +104,10 @@ pub(crate) fn run(
     prepared: &Prepared,
     with: &Environment<'_>,
 ) -> Result<Complete, SqlError> {
-    if let Some(Statement::AlterTable(_)) = prepared.statement() {
-        return alter(tx, database, prepared, with);
+    match prepared.statement() {
+        Some(Statement::AlterTable(_)) => return alter(tx, database, prepared, with),
+        Some(Statement::Update(update)) => return doubt(tx, update, &prepared.rights(), with),
+        _ => {}
     }
     match begin(tx, database, prepared, with)? {
         Defined::Whole(complete) => Ok(complete),

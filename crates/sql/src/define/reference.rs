@@ -15,7 +15,7 @@ use crate::search_path::SearchPath;
 use crate::types::SqlType;
 use crate::user_types::is_of_user;
 use crate::violations::of_new_reference;
-use sardonyx::schema::{ForeignKey, IndexDefinition, KeyPart, OnDelete, Type};
+use sardonyx::schema::{ForeignKey, IndexDefinition, KeyPart, OnDelete, Type, Unchecked};
 
 /// Adds a foreign key to a table. Rows that are there need not meet it if it is not valid.
 ///
@@ -166,6 +166,7 @@ pub(super) fn reference_of<'c>(
         table: parent.number,
         referenced: there,
         on_delete: *on_delete,
+        unchecked: Unchecked::default(),
     };
     Ok(Some(NewReference {
         relation,

@@ -3,7 +3,7 @@
 use super::arithmetic::{
     Arithmetic, calculate, negate, number_of, shift, shift_in, sum_or_product,
 };
-use super::cast::{cast, cast_in, crosses_zone, reads_dates};
+use super::cast::{cast, cast_in, crosses_zone, reads_dates, writes_intervals};
 use super::datum::Datum;
 use super::environment::Environment;
 use super::{Case, Expr, Like};
@@ -107,15 +107,16 @@ impl Expr {
             Expr::Cast(part, from, to, explicit) => {
                 let value = part.evaluate(row, with)?;
                 let value = value.as_ref();
-                Datum::Owned(
-                    match crosses_zone(*from, to.kind) || reads_dates(*from, to.kind) {
-                        false => cast(value, *from, *to, *explicit)?,
-                        true => {
-                            let zone = with.context.zone();
-                            cast_in(value, *from, *to, *explicit, zone.as_ref())?
-                        }
-                    },
-                )
+                let asks_session = crosses_zone(*from, to.kind)
+                    || reads_dates(*from, to.kind)
+                    || writes_intervals(*from, to.kind);
+                Datum::Owned(match asks_session {
+                    false => cast(value, *from, *to, *explicit)?,
+                    true => {
+                        let zone = with.context.zone();
+                        cast_in(value, *from, *to, *explicit, zone.as_ref())?
+                    }
+                })
             }
             Expr::Call(function, arguments) => {
                 let mut values = Vec::with_capacity(arguments.len());

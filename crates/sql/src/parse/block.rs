@@ -1,14 +1,16 @@
 //! `DO`: a block of PL/pgSQL that runs statements in order, tests conditions and catches errors.
 //!
-//! Frameworks and migrations write such blocks around definitions of objects that may exist already. A block here has
-//! statements of SQL, `PERFORM`, `EXECUTE`, `IF`, `RAISE`, `RETURN`, `NULL` and nested blocks. Variables and loops are
-//! refused by name, so that a block's length bounds its work.
+//! Frameworks and migrations write such blocks around definitions of objects that may exist already, and over rows of the
+//! catalogue. A block here has statements of SQL, `PERFORM`, `EXECUTE`, `IF`, `RAISE`, `RETURN`, `NULL`, nested blocks, and
+//! `FOR` over the rows of a query, which a variable of the type `record` has. Other variables and loops are refused by name,
+//! so that a block's length and its queries' rows bound its work.
 
+use super::places::Reading;
 use crate::conditions::{Caught, condition_of};
 use crate::error::{SqlError, code};
 use crate::lexer;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// The limit of nested blocks and `IF`.
 const NESTING_MAX: usize = 32;
@@ -42,6 +44,12 @@ pub(crate) enum Line {
     If {
         branches: Vec<(String, Vec<Line>)>,
         otherwise: Vec<Line>,
+    },
+    /// The lines run for each row of a query.
+    For {
+        variable: String,
+        query: String,
+        lines: Vec<Line>,
     },
     Raise(Raise),
     Return,
@@ -113,10 +121,10 @@ fn parse_body(body: &str) -> Result<Block, SqlError> {
     let tokens = lexer::tokens(body).map_err(|error| SqlError::syntax(error.message))?;
     let is_blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_) | Token::EOF);
     let mut places = Vec::with_capacity(tokens.len());
-    let mut walk = Walk::new(body);
+    let mut reading = Reading::new(body);
     for token in tokens.into_iter().filter(|token| !is_blank(token)) {
-        let from = walk.to(token.span.start);
-        let to = walk.to(token.span.end);
+        let from = reading.byte(token.span.start);
+        let to = reading.byte(token.span.end);
         places.push((token.token, from, to));
     }
     let mut reader = Reader {
@@ -124,6 +132,7 @@ fn parse_body(body: &str) -> Result<Block, SqlError> {
         tokens: places,
         at: 0,
         lines: 0,
+        records: Vec::new(),
     };
     let block = reader.block(0)?;
     reader.accept(&Token::SemiColon);
@@ -133,42 +142,14 @@ fn parse_body(body: &str) -> Result<Block, SqlError> {
     }
 }
 
-/// The places of bytes in a text, in ascending order: each character is read once.
-struct Walk<'t> {
-    characters: std::str::Chars<'t>,
-    bytes: usize,
-    line: u64,
-    column: u64,
-}
-
-impl<'t> Walk<'t> {
-    fn new(text: &'t str) -> Self {
-        Walk {
-            characters: text.chars(),
-            bytes: text.len(),
-            line: 1,
-            column: 1,
-        }
-    }
-
-    fn to(&mut self, place: Location) -> usize {
-        while (self.line, self.column) < (place.line, place.column) {
-            match self.characters.next() {
-                Some('\n') => (self.line, self.column) = (self.line + 1, 1),
-                Some(_) => self.column += 1,
-                None => break,
-            }
-        }
-        self.bytes - self.characters.as_str().len()
-    }
-}
-
 struct Reader<'b> {
     body: &'b str,
     /// With their first byte, and the one behind.
     tokens: Vec<(Token, usize, usize)>,
     at: usize,
     lines: usize,
+    /// The variables of the blocks around a line.
+    records: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -259,10 +240,9 @@ impl Reader<'_> {
             let text = format!("blocks may be nested {NESTING_MAX} deep");
             return Err(SqlError::new(code::TOO_COMPLEX, text));
         }
-        if self.accept_word("DECLARE") && !self.is("BEGIN") {
-            return Err(SqlError::unsupported(
-                "variables (DECLARE) are not supported in blocks",
-            ));
+        let around = self.records.len();
+        if self.accept_word("DECLARE") {
+            self.declarations()?;
         }
         if self.peek() == Some(&Token::ShiftLeft) {
             return Err(SqlError::unsupported("labels are not supported in blocks"));
@@ -285,7 +265,70 @@ impl Reader<'_> {
             }
         }
         self.expect_word("END")?;
+        self.records.truncate(around);
         Ok(Block { lines, handlers })
+    }
+
+    /// The variables of a block, behind `DECLARE`.
+    fn declarations(&mut self) -> Result<(), SqlError> {
+        while !self.is("BEGIN") {
+            let name = self.name()?;
+            if !self.accept_word("RECORD") || !self.accept(&Token::SemiColon) {
+                return Err(SqlError::unsupported(
+                    "variables (DECLARE) are not supported in blocks, but for those of the type record",
+                ));
+            }
+            self.records.push(name);
+        }
+        Ok(())
+    }
+
+    /// A name, in lower case if it has no quotes.
+    fn name(&mut self) -> Result<String, SqlError> {
+        let Some(Token::Word(word)) = self.peek() else {
+            return Err(self.wrong());
+        };
+        let name = match word.quote_style {
+            Some(_) => word.value.clone(),
+            None => word.value.to_lowercase(),
+        };
+        self.at += 1;
+        Ok(name)
+    }
+
+    /// `FOR` over the rows of a query, behind that word.
+    fn rows(&mut self, depth: usize) -> Result<Line, SqlError> {
+        if depth > NESTING_MAX {
+            let text = format!("loops may be nested {NESTING_MAX} deep");
+            return Err(SqlError::new(code::TOO_COMPLEX, text));
+        }
+        let variable = self.name()?;
+        self.expect_word("IN")?;
+        let is_parenthesis = |(token, ..): &&(Token, usize, usize)| *token == Token::LParen;
+        let ahead = self.tokens.iter().skip(self.at);
+        let ahead = ahead.take_while(is_parenthesis).count();
+        let queries = ["SELECT", "WITH", "VALUES", "TABLE"];
+        if !queries.iter().any(|word| self.is_at(ahead, word)) {
+            return Err(SqlError::unsupported(
+                "FOR is supported in blocks over the rows of a query only",
+            ));
+        }
+        let query = self.text_to(&["LOOP"], false)?;
+        self.expect_word("LOOP")?;
+        if !self.records.contains(&variable) {
+            return Err(SqlError::syntax(
+                "loop variable of loop over rows must be a record variable or list of scalar variables",
+            ));
+        }
+        let lines = self.lines(depth, &["END"])?;
+        self.expect_word("END")?;
+        self.expect_word("LOOP")?;
+        self.end_of_line()?;
+        Ok(Line::For {
+            variable,
+            query,
+            lines,
+        })
     }
 
     fn condition(&mut self) -> Result<Caught, SqlError> {
@@ -328,8 +371,11 @@ impl Reader<'_> {
         if self.accept_word("IF") {
             return self.branches(depth + 1).map(Some);
         }
+        if self.accept_word("FOR") {
+            return self.rows(depth + 1).map(Some);
+        }
         let refused = [
-            "LOOP", "WHILE", "FOR", "FOREACH", "EXIT", "CONTINUE", "OPEN", "GET", "ASSERT", "CASE",
+            "LOOP", "WHILE", "FOREACH", "EXIT", "CONTINUE", "OPEN", "GET", "ASSERT", "CASE",
         ];
         if let Some(word) = refused.iter().find(|word| self.is(word)) {
             let text = format!("{word} is not supported in blocks");

@@ -2,11 +2,11 @@
 //! name, with quotes that no text has. It is parsed when the statement is planned. Behind a list of values, the parser takes
 //! `ON` for the name of the last one, so a clause that changes nothing ends the list.
 
+use super::places::Reading;
 use super::words::{is_one_of, is_word};
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Word};
-use std::str::CharIndices;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 /// The quotes of a name that is an expression: no name of PostgreSQL's language has them.
 const QUOTE: char = '`';
@@ -14,41 +14,6 @@ const QUOTE: char = '`';
 /// The text of an expression that is written as a name.
 pub(crate) fn written_expression(name: &Ident) -> Option<&str> {
     (name.quote_style == Some(QUOTE)).then_some(&name.value)
-}
-
-/// A place in a text that only moves forward: tokens are in its order.
-struct Reading<'t> {
-    text: &'t str,
-    rest: CharIndices<'t>,
-    at: Location,
-}
-
-impl<'t> Reading<'t> {
-    fn new(text: &'t str) -> Self {
-        Reading {
-            text,
-            rest: text.char_indices(),
-            at: Location::new(1, 1),
-        }
-    }
-
-    /// The byte at which a place begins.
-    fn byte(&mut self, to: Location) -> usize {
-        while self.at < to {
-            match self.rest.next() {
-                Some((_, '\n')) => self.at = Location::new(self.at.line + 1, 1),
-                Some(_) => self.at.column += 1,
-                None => break,
-            }
-        }
-        self.rest.offset()
-    }
-
-    /// The text from a place to another one.
-    fn between(&mut self, begins: Location, ends: Location) -> &'t str {
-        let (begins, ends) = (self.byte(begins), self.byte(ends));
-        self.text.get(begins..ends).unwrap_or_default()
-    }
 }
 
 /// The tokens of a text with the expressions of conflict targets as names.

@@ -95,7 +95,9 @@ impl Cascade {
             };
             let concerns = |key: &&sardonyx::schema::ForeignKey| {
                 let mut columns = key.referenced.iter();
-                key.table == relation.number && columns.any(|column| changing.contains(column))
+                key.table == relation.number
+                    && !key.unchecked.referenced
+                    && columns.any(|column| changing.contains(column))
             };
             let mut keys = schema.foreign_keys.iter().filter(concerns).peekable();
             if keys.peek().is_none() {

@@ -3,7 +3,7 @@
 
 use super::Prepared;
 use crate::column::ResultColumn;
-use crate::error::SqlError;
+use crate::error::{CHANGED_RESULT, SqlError};
 use crate::expression::Parameters;
 use crate::plan::planning::{Planning, Queries};
 use crate::plan::{Plan, Planned};
@@ -94,10 +94,8 @@ impl Prepared {
         };
         match kinds(told) == kinds(now) {
             true => Ok(()),
-            false => Err(
-                SqlError::unsupported("cached plan must not change result type")
-                    .hint("The tables have changed: prepare the statement again."),
-            ),
+            false => Err(SqlError::unsupported(CHANGED_RESULT)
+                .hint("The tables have changed: prepare the statement again.")),
         }
     }
 

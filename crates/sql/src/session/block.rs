@@ -14,11 +14,13 @@ use super::parameters;
 use super::state::SessionState;
 use crate::class::{Class, change_behind_with};
 use crate::error::{ErrorFields, SqlError, code};
-use crate::parse::{Block, Handler, Line, Raise, without_database};
+use crate::names::quoted_literal;
+use crate::parse::{Block, Handler, Line, Raise, Record, with_fields, without_database};
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Outcome, Tag};
 use crate::schemas::schema_names;
 use crate::sequences::Done;
+use crate::text::text_in;
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
 use std::borrow::Cow;
@@ -26,6 +28,8 @@ use std::sync::Arc;
 
 /// The most bytes of a block's messages, which wait in memory for its end.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
+/// The most rows for which the loops of a block run their lines.
+const ROUNDS_MAX: usize = 10_000;
 
 /// The way on behind a line.
 #[derive(PartialEq, Eq)]
@@ -42,6 +46,10 @@ struct Running<'r, 'g> {
     told: usize,
     /// The numbers that the lines drew from sequences so far.
     drawn: Done,
+    /// The rows of the loops around the line.
+    records: Vec<Record>,
+    /// Rows for which lines ran.
+    rounds: usize,
     handled: Option<SqlError>,
 }
 
@@ -62,6 +70,8 @@ impl Call<'_> {
             notices: Vec::new(),
             told: 0,
             drawn: Done::default(),
+            records: Vec::new(),
+            rounds: 0,
             handled: None,
         };
         let ran = self.block(state, &mut running, block);
@@ -123,7 +133,10 @@ impl Call<'_> {
     ) -> Result<Flow, SqlError> {
         for line in lines {
             let flow = match line {
-                Line::Sql(text) => self.sql(state, running, text)?,
+                Line::Sql(text) => {
+                    let text = in_records(text, running)?;
+                    self.sql(state, running, &text)?
+                }
                 Line::Perform(text) => {
                     self.query(state, running, &format!("SELECT {text}"))?;
                     Flow::On
@@ -148,6 +161,11 @@ impl Call<'_> {
                     }
                     self.lines(state, running, chosen)?
                 }
+                Line::For {
+                    variable,
+                    query,
+                    lines,
+                } => self.rows(state, running, (variable, query, lines))?,
                 Line::Raise(raise) => {
                     self.raise(state, running, raise)?;
                     Flow::On
@@ -157,6 +175,46 @@ impl Call<'_> {
             };
             if flow == Flow::Return {
                 return Ok(flow);
+            }
+        }
+        Ok(Flow::On)
+    }
+
+    /// Runs lines for each row of a query. All of its rows are read first.
+    fn rows(
+        &mut self,
+        state: &mut SessionState,
+        running: &mut Running<'_, '_>,
+        (variable, query, lines): (&str, &str, &[Line]),
+    ) -> Result<Flow, SqlError> {
+        let complete = self.selected(state, running, query)?;
+        let Some(rows) = complete.rows else {
+            return Ok(Flow::On);
+        };
+        for row in rows.values.chunks(rows.width.max(1)) {
+            running.rounds += 1;
+            if running.rounds > ROUNDS_MAX {
+                let text = format!("the loops of a block run at most {ROUNDS_MAX} times");
+                return Err(SqlError::new(code::PROGRAM_LIMIT, text));
+            }
+            let fields = rows.columns.iter().zip(row);
+            let fields = fields.map(|(column, value)| {
+                let kind = column.spec.kind;
+                let value = text_in(kind, value.as_ref(), rows.zone.as_deref());
+                let value = value.map_or_else(|| "NULL".to_string(), |text| quoted_literal(&text));
+                (
+                    column.name.clone(),
+                    format!("({value})::{}", column.spec.declared()),
+                )
+            });
+            running.records.push(Record {
+                name: variable.to_string(),
+                fields: fields.collect(),
+            });
+            let flow = self.lines(state, running, lines);
+            running.records.pop();
+            if flow? == Flow::Return {
+                return Ok(Flow::Return);
             }
         }
         Ok(Flow::On)
@@ -200,16 +258,27 @@ impl Call<'_> {
         running: &mut Running<'_, '_>,
         text: &str,
     ) -> Result<Option<Value>, SqlError> {
+        let complete = self.selected(state, running, text)?;
+        Ok(complete
+            .rows
+            .and_then(|rows| rows.values.into_iter().next()))
+    }
+
+    /// Runs a query of the block's text.
+    fn selected(
+        &mut self,
+        state: &mut SessionState,
+        running: &mut Running<'_, '_>,
+        text: &str,
+    ) -> Result<Complete, SqlError> {
         let rights = running.given.statement.rights();
-        let text = self.without_database(state, text)?;
+        let text = in_records(text, running)?;
+        let text = self.without_database(state, &text)?;
         let statements = describing::statements_of(&text, &[], &rights)?;
         let [statement] = &statements[..] else {
             return Err(SqlError::syntax(format!("not one query: {text}")));
         };
-        let complete = self.statement(state, running, statement)?;
-        Ok(complete
-            .rows
-            .and_then(|rows| rows.values.into_iter().next()))
+        self.statement(state, running, statement)
     }
 
     fn statement(
@@ -361,6 +430,14 @@ impl Call<'_> {
         });
         Ok(())
     }
+}
+
+/// A text of the block with the values of the rows around it.
+fn in_records<'t>(text: &'t str, running: &Running<'_, '_>) -> Result<Cow<'t, str>, SqlError> {
+    Ok(match running.records.is_empty() {
+        true => text.into(),
+        false => with_fields(text, &running.records)?.into(),
+    })
 }
 
 /// A format with its arguments in the places of `%`; `%%` is the sign itself.

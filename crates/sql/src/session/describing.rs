@@ -7,7 +7,7 @@ use super::given::Given;
 use super::parameters::{plan_column, shown_columns};
 use super::state::{SessionState, TransactionState};
 use crate::begun::Begun;
-use crate::class::{Class, Special};
+use crate::class::{Class, Special, doubts_constraints};
 use crate::column::ResultColumn;
 use crate::copy;
 use crate::cursors::command_of;
@@ -143,6 +143,7 @@ pub(super) fn described(
     match prepared.statement() {
         None => nothing,
         Some(statement) => match statement {
+            Statement::Update(update) if doubts_constraints(update) => nothing,
             Statement::Query(_)
             | Statement::Insert(_)
             | Statement::Update(_)

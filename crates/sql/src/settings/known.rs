@@ -19,7 +19,7 @@ pub(super) static KNOWN: [(&str, &str); 46] = [
     (IDLE, "0"),
     (FOLLOWS, "off"),
     ("integer_datetimes", "on"),
-    ("IntervalStyle", "postgres"),
+    (INTERVAL_STYLE, "postgres"),
     ("is_superuser", "on"),
     ("jit", "off"),
     ("lc_collate", "C"),
@@ -73,6 +73,7 @@ pub(super) const USUAL_ISOLATION: &str = "default_transaction_isolation";
 
 /// The output form of dates, and the order in which their parts are read.
 pub(super) const DATE_STYLE: &str = "DateStyle";
+pub(super) const INTERVAL_STYLE: &str = "IntervalStyle";
 /// The zone in which moments are read and shown.
 pub(super) const TIME_ZONE: &str = "TimeZone";
 pub(super) const UTC: &str = "UTC";
@@ -105,7 +106,7 @@ pub(super) const REPORTED: [&str; 13] = [
     READ_ONLY,
     FOLLOWS,
     "integer_datetimes",
-    "IntervalStyle",
+    INTERVAL_STYLE,
     "is_superuser",
     "server_encoding",
     "server_version",

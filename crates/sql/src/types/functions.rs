@@ -3,12 +3,23 @@
 
 use super::SqlType::{self, Bytea, Int4, Oid};
 use super::{NamedCollation, TypeSpec};
+use std::sync::LazyLock;
 
 /// `cstring`, `internal` and `cstring[]`, which have no values here.
 const CSTRING: u32 = 2275;
 const INTERNAL: u32 = 2281;
 const CSTRING_ARRAY: u32 = 1263;
 const ANY_ARRAY: u32 = 2277;
+
+/// Types without values, which functions of types take or return.
+const WITHOUT_VALUES: [(u32, &str); 6] = [
+    (CSTRING, "cstring"),
+    (INTERNAL, "internal"),
+    (CSTRING_ARRAY, "cstring[]"),
+    (ANY_ARRAY, "anyarray"),
+    (ANY_ENUM, "anyenum"),
+    (ANY_RANGE, "anyrange"),
+];
 
 pub(crate) struct TypeFunction {
     pub number: u32,
@@ -159,7 +170,12 @@ pub(crate) fn numbers(kind: SqlType) -> Numbers {
 }
 
 /// All of them.
-pub(crate) fn all() -> Vec<TypeFunction> {
+pub(crate) fn all() -> &'static [TypeFunction] {
+    static ALL: LazyLock<Vec<TypeFunction>> = LazyLock::new(made);
+    &ALL
+}
+
+fn made() -> Vec<TypeFunction> {
     let mut found = Vec::new();
     let mut add = |number, name: String, arguments: &[u32], result, is_stable| {
         found.push(TypeFunction {
@@ -237,9 +253,21 @@ fn has_modifier(number: u32) -> bool {
     WITH_MODIFIERS.iter().any(|(of, ..)| of.oid() == number)
 }
 
+/// The number of a type without values, by its name.
+pub(crate) fn without_values(name: &str) -> Option<u32> {
+    let found = WITHOUT_VALUES.iter().find(|(_, known)| *known == name);
+    found.map(|(number, _)| *number)
+}
+
+/// The name of a type without values.
+pub(crate) fn name_without_values(number: u32) -> Option<&'static str> {
+    let found = WITHOUT_VALUES.iter().find(|(known, _)| *known == number);
+    found.map(|(_, name)| *name)
+}
+
 /// The number of a named function.
 pub(crate) fn named(name: &str) -> Option<u32> {
-    let mut all = all().into_iter();
+    let mut all = all().iter();
     all.find(|one| one.name == name).map(|one| one.number)
 }
 

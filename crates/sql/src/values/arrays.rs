@@ -25,7 +25,7 @@ use super::json_tree::Json;
 use super::records;
 use super::search::Vector;
 use super::zones::SessionZone;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::text::{decode_text, decode_text_in, encode_text_in, text_of};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
@@ -164,6 +164,22 @@ pub(crate) fn array_of<'v>(kind: SqlType, values: impl Iterator<Item = ValueRef<
 pub(crate) fn vector_of<'v>(kind: SqlType, values: impl Iterator<Item = ValueRef<'v>>) -> Value {
     let texts: Vec<String> = values.filter_map(|value| text_of(kind, value)).collect();
     Value::Text(texts.join(" "))
+}
+
+/// An array, in its own form, as a vector.
+///
+/// # Errors
+/// `22023` for an array that has nulls, or several dimensions.
+pub(crate) fn as_vector(text: &str) -> Result<Value, SqlError> {
+    let Array { bounds, elements } = Array::known(text);
+    let texts: Option<Vec<String>> = elements.into_iter().collect();
+    match texts {
+        Some(texts) if bounds.len() < 2 => Ok(Value::Text(texts.join(" "))),
+        _ => Err(SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            "a vector has one dimension, and no nulls",
+        )),
+    }
 }
 
 /// Reads an array of elements of a type.

@@ -116,8 +116,12 @@ pub(crate) fn cast(
     if let (Some(of), Some(element), ValueRef::Text(text)) =
         (from.element(), to.kind.element(), value)
     {
-        let to = TypeSpec::new(element, to.modifier);
-        return super::arrays::cast(text, of, to, explicit || to.modifier < 0, None);
+        let elements = TypeSpec::new(element, to.modifier);
+        let array = super::arrays::cast(text, of, elements, explicit || to.modifier < 0, None)?;
+        return match array {
+            Value::Text(text) if to.kind.is_vector() => super::arrays::as_vector(&text),
+            array => Ok(array),
+        };
     }
     if let (SqlType::Interval, ValueRef::Text(text)) = (to.kind, value) {
         let interval = match from {
@@ -276,6 +280,11 @@ pub(crate) fn reads_dates(from: SqlType, to: SqlType) -> bool {
     from.single().is_text() && matches!(to.single(), SqlType::Date | SqlType::Timestamp)
 }
 
+/// True if a cast from a type to another writes intervals, in the session's style.
+pub(crate) fn writes_intervals(from: SqlType, to: SqlType) -> bool {
+    from.single() == SqlType::Interval && to.is_text()
+}
+
 /// The same as [`cast`], in a session's time zone, which is UTC if there is none.
 ///
 /// # Errors
@@ -299,15 +308,22 @@ pub(crate) fn cast_in(
         let value = decode_text_in(to.kind, text, zone)?;
         return cast(value.as_ref(), to.kind, to, explicit);
     }
-    let Some(known) = zone
-        .filter(|_| crosses_zone(from, to.kind) && value != ValueRef::Null && !is_infinite(value))
+    let crosses = crosses_zone(from, to.kind) || writes_intervals(from, to.kind);
+    let Some(known) = zone.filter(|_| crosses && value != ValueRef::Null && !is_infinite(value))
     else {
         return cast(value, from, to, explicit);
     };
     let beyond = || SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range");
     match (from, to.kind, value) {
         (
-            Timestamptz | TimestamptzArray | TstzRange | TstzRangeArray | Record | RecordArray,
+            Timestamptz
+            | TimestamptzArray
+            | TstzRange
+            | TstzRangeArray
+            | SqlType::Interval
+            | SqlType::IntervalArray
+            | Record
+            | RecordArray,
             kind,
             _,
         ) if kind.is_text() => {

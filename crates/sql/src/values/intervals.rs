@@ -1,12 +1,15 @@
-//! Intervals: months, days and microseconds, read and written as PostgreSQL does with the style `postgres`.
+//! Intervals: months, days and microseconds, read and written as PostgreSQL does.
 //!
-//! An expression has an interval as its text, which is the same for equal parts. Intervals of one length are equal even
+//! An expression has an interval as its text in the style `postgres`, which is the same for equal parts. Intervals of one length are equal even
 //! with different parts: [`Interval::length`] compares them.
 //!
 //! Source: PostgreSQL 15, `DecodeInterval` and `EncodeInterval` in `datetime.c`, `interval_*` in `timestamp.c`.
 
 mod fields;
+mod styles;
 mod words;
+
+pub(crate) use styles::IntervalStyle;
 
 use super::arithmetic::DAY;
 use crate::error::{SqlError, code};

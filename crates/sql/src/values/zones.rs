@@ -5,6 +5,7 @@
 
 use super::abbreviations::OF_PLACES;
 use super::arithmetic::DAY;
+use super::intervals::IntervalStyle;
 use crate::error::{SqlError, code};
 use crate::text::datetime::words::{Word, word};
 use jiff::Timestamp;
@@ -41,8 +42,8 @@ impl DateOrder {
     }
 }
 
-/// The time zone of a session and the order of its dates, if it is not UTC, or the month is not first. With a clock, a time of
-/// the day has the distance from UTC that it has today.
+/// The time zone of a session, the order of its dates and the style of its intervals, if it is not UTC, the month is not first, or
+/// the style is not the usual one. With a clock, a time of the day has the distance from UTC that it has today.
 #[derive(Clone, Debug)]
 pub struct SessionZone {
     named: Arc<Named>,
@@ -55,11 +56,13 @@ struct Named {
     name: String,
     zone: Zone,
     order: DateOrder,
+    style: IntervalStyle,
 }
 
 impl PartialEq for SessionZone {
     fn eq(&self, other: &SessionZone) -> bool {
-        self.named.name == other.named.name && self.named.order == other.named.order
+        let of = |zone: &SessionZone| (zone.named.order, zone.named.style);
+        self.named.name == other.named.name && of(self) == of(other)
     }
 }
 
@@ -86,28 +89,35 @@ impl SessionZone {
                 None => (text.to_string(), Zone::Fixed(posix(text)?)),
             },
         };
-        let zone = SessionZone::of(name.clone(), zone, DateOrder::default());
+        let (order, style) = Default::default();
+        let zone = SessionZone::of(name.clone(), zone, order, style);
         Some((name, Some(zone)))
     }
 
-    /// The same with an order of dates; UTC with an order needs a zone.
-    pub(crate) fn in_order(zone: Option<SessionZone>, order: DateOrder) -> Option<SessionZone> {
-        if order
-            == zone
-                .as_ref()
-                .map_or(DateOrder::default(), SessionZone::order)
-        {
+    /// The same with an order of dates and a style of intervals; UTC with one of them needs a zone.
+    pub(crate) fn written(
+        zone: Option<SessionZone>,
+        order: DateOrder,
+        style: IntervalStyle,
+    ) -> Option<SessionZone> {
+        let there = zone.as_ref().map(|zone| (zone.order(), zone.style()));
+        if there.unwrap_or_default() == (order, style) {
             return zone;
         }
         let (name, zone) = match &zone {
             Some(zone) => (zone.name().to_string(), zone.zone().clone()),
             None => (UTC.to_string(), Zone::Fixed(0)),
         };
-        Some(SessionZone::of(name, zone, order))
+        Some(SessionZone::of(name, zone, order, style))
     }
 
-    fn of(name: String, zone: Zone, order: DateOrder) -> SessionZone {
-        let named = Arc::new(Named { name, zone, order });
+    fn of(name: String, zone: Zone, order: DateOrder, style: IntervalStyle) -> SessionZone {
+        let named = Arc::new(Named {
+            name,
+            zone,
+            order,
+            style,
+        });
         SessionZone { named, now: None }
     }
 
@@ -130,6 +140,10 @@ impl SessionZone {
 
     pub(crate) fn order(&self) -> DateOrder {
         self.named.order
+    }
+
+    pub(crate) fn style(&self) -> IntervalStyle {
+        self.named.style
     }
 
     /// The value of the parameter `TimeZone` for a distance from UTC, in microseconds to the east. `None` if it is too

@@ -151,7 +151,7 @@ impl Said<'_> {
 }
 
 fn functions(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let of_types = crate::types::functions::all().into_iter().map(|one| {
+    let of_types = crate::types::functions::all().iter().map(|one| {
         let volatility = match one.is_stable {
             true => Volatility::Stable,
             false => Volatility::Immutable,
@@ -164,7 +164,7 @@ fn functions(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErro
             gives_rows: false,
             volatility,
             variadic: 0,
-            arguments: one.arguments,
+            arguments: one.arguments.clone(),
             result: one.result,
         }
         .values()

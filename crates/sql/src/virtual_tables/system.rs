@@ -15,7 +15,7 @@ use crate::path::local;
 use crate::relation::{is_own, table_oid};
 use crate::source::Source;
 use crate::types::SqlType::{
-    self, Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray, Timestamptz,
+    self, Bool, Float4, Int2, Int4, Name, Oid, OneChar, Regproc, Text, TextArray, Timestamptz,
 };
 use crate::types::functions;
 use crate::types::{NamedCollation, TypeSpec};
@@ -53,16 +53,16 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("typisdefined", Bool),
             ("typdelim", OneChar),
             ("typrelid", Oid),
-            ("typsubscript", Oid),
+            ("typsubscript", Regproc),
             ("typelem", Oid),
             ("typarray", Oid),
-            ("typinput", Oid),
-            ("typoutput", Oid),
-            ("typreceive", Oid),
-            ("typsend", Oid),
-            ("typmodin", Oid),
-            ("typmodout", Oid),
-            ("typanalyze", Oid),
+            ("typinput", Regproc),
+            ("typoutput", Regproc),
+            ("typreceive", Regproc),
+            ("typsend", Regproc),
+            ("typmodin", Regproc),
+            ("typmodout", Regproc),
+            ("typanalyze", Regproc),
             ("typalign", OneChar),
             ("typstorage", OneChar),
             ("typnotnull", Bool),

@@ -16,6 +16,10 @@ const COLUMNS: [(&str, &str); 53] = [
     ),
     ("pg_auth_members", "roleid member grantor admin_option"),
     (
+        "pg_cast",
+        "oid castsource casttarget castfunc castcontext castmethod",
+    ),
+    (
         "pg_class",
         "oid relname relnamespace reltype reloftype relowner relam relfilenode reltablespace relpages \
          reltuples relallvisible reltoastrelid relhasindex relisshared relpersistence relkind relnatts \

@@ -168,7 +168,76 @@ DO $$ BEGIN INSERT INTO b (n) VALUES (100); END $$
 statement ok
 ROLLBACK
 
-# Refused by name: variables, loops, other languages.
+# Loops over the rows of a query.
+
+statement ok
+CREATE TABLE made (id int, name text, "Big Name" numeric(6, 2), at date, none text)
+
+statement ok
+DO $$
+DECLARE
+  r record;
+  inner_row RECORD;
+BEGIN
+  FOR r IN SELECT n AS id, 'it''s ' || n AS name, n * 1.5 AS "Big Name", date '2026-01-31' + n AS at, null AS none FROM generate_series(1, 3) n LOOP
+    INSERT INTO made VALUES (r.id, R.name, r."Big Name", r.at, r.none);
+    FOR inner_row IN (VALUES (r.id * 10), (r.id * 100)) LOOP
+      IF inner_row.column1 > 20 THEN
+        INSERT INTO made (id, name) SELECT inner_row.column1, 'r.id ' || r.name WHERE r.none IS NULL;
+      END IF;
+    END LOOP;
+    EXECUTE format('UPDATE made SET none = %L WHERE id = %s', upper(r.name), r.id);
+  END LOOP;
+END $$
+
+query
+SELECT * FROM made ORDER BY id
+----
+1|it's 1|1.50|2026-02-01|IT'S 1
+2|it's 2|3.00|2026-02-02|IT'S 2
+3|it's 3|4.50|2026-02-03|IT'S 3
+30|r.id it's 3|NULL|NULL|NULL
+100|r.id it's 1|NULL|NULL|NULL
+200|r.id it's 2|NULL|NULL|NULL
+300|r.id it's 3|NULL|NULL|NULL
+
+statement ok
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT id FROM made WHERE id > 3 ORDER BY id LOOP DELETE FROM made WHERE id = r.id; IF r.id = 100 THEN RETURN; END IF; END LOOP; END $$
+
+query
+SELECT id FROM made ORDER BY id
+----
+1
+2
+3
+200
+300
+
+statement error P0001
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT id FROM made WHERE id > 100 ORDER BY id LOOP RAISE EXCEPTION 'it is %', r.id; END LOOP; END $$
+----
+it is 200
+
+statement error 42703
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT id FROM made LOOP PERFORM r.nothing; END LOOP; END $$
+----
+record "r" has no field "nothing"
+
+statement error 42601
+DO $$ BEGIN FOR r IN SELECT 1 LOOP NULL; END LOOP; END $$
+----
+loop variable of loop over rows must be a record variable or list of scalar variables
+
+statement error 42601
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT 1 LOOP NULL; END; END $$
+
+# Loops are bounded.
+statement error 54000
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT generate_series(1, 10001) LOOP NULL; END LOOP; END $$
+----
+the loops of a block run at most 10000 times
+
+# Refused by name: other variables, other loops, other languages.
 
 statement error 0A000
 DO $$ DECLARE x int := 1; BEGIN NULL; END $$
@@ -177,10 +246,13 @@ statement error 0A000
 DO $$ BEGIN FOR i IN 1..3 LOOP NULL; END LOOP; END $$
 
 statement error 0A000
+DO $$ DECLARE r record; BEGIN FOR r IN EXECUTE 'SELECT 1' LOOP NULL; END LOOP; END $$
+
+statement error 0A000
 DO LANGUAGE plperl 'x'
 
 statement ok
-DROP TABLE b, "made here"
+DROP TABLE b, made, "made here"
 
 statement ok
 DROP TYPE mood

@@ -329,3 +329,28 @@ DELETE FROM elder WHERE id = 21
 
 statement ok
 ROLLBACK
+
+# ActiveRecord says it twice, of a foreign key of the table.
+
+statement ok
+CREATE TABLE said_twice (id int PRIMARY KEY, up int, CONSTRAINT once FOREIGN KEY (up) REFERENCES said_twice (id) NOT DEFERRABLE NOT DEFERRABLE)
+
+statement ok
+ALTER TABLE said_twice ADD CONSTRAINT twice
+FOREIGN KEY (up) REFERENCES said_twice (id) ON DELETE CASCADE
+ DEFERRABLE INITIALLY DEFERRED DEFERRABLE INITIALLY DEFERRED
+
+query
+SELECT conname, condeferrable, condeferred FROM pg_constraint WHERE conrelid = 'said_twice'::regclass AND contype = 'f' ORDER BY 1
+----
+once|f|f
+twice|t|t
+
+statement error 42601
+ALTER TABLE said_twice ADD FOREIGN KEY (up) REFERENCES said_twice DEFERRABLE NOT DEFERRABLE
+
+statement error 42601
+CREATE TABLE of_column (id int REFERENCES said_twice DEFERRABLE DEFERRABLE)
+
+statement ok
+DROP TABLE said_twice

@@ -162,3 +162,51 @@ SELECT * FROM defaults_shown ORDER BY id
 
 statement error 22012
 INSERT INTO defaults_shown (id) VALUES (3)
+
+# ActiveRecord's types of a connection.
+
+query
+SELECT 'array_in(cstring,oid,integer)'::regprocedure, 'array_in(cstring,oid,integer)'::regprocedure::oid, 'cstring'::regtype::oid, format_type(2275, -1)
+----
+array_in(cstring,oid,integer)|750|2275|cstring
+
+query
+SELECT t.oid, t.typname, t.typelem, t.typdelim, t.typinput, r.rngsubtype, t.typtype, t.typbasetype FROM pg_type as t LEFT JOIN pg_range as r ON oid = rngtypid WHERE t.typname IN ('int4', 'text', 'jsonb', 'daterange', 'oidvector') ORDER BY 1
+----
+23|int4|0|,|int4in|NULL|b|0
+25|text|0|,|textin|NULL|b|0
+30|oidvector|26|,|oidvectorin|NULL|b|0
+3802|jsonb|0|,|jsonb_in|NULL|b|0
+3912|daterange|0|,|range_in|1082|r|0
+
+query
+SELECT t.typname, t.typinput, t.typmodin, t.typanalyze FROM pg_type as t WHERE t.typinput = 'array_in(cstring,oid,integer)'::regprocedure AND t.typelem IN (16, 25, 1700) ORDER BY 1
+----
+_bool|array_in|-|array_typanalyze
+_numeric|array_in|numerictypmodin|array_typanalyze
+_text|array_in|-|array_typanalyze
+
+# Does lower() take the type of a column, or one that it casts to? ActiveRecord asks so before it compares without case.
+
+query
+SELECT kind, exists(SELECT * FROM pg_proc WHERE proname = 'lower' AND proargtypes = ARRAY[kind::regtype]::oidvector) OR exists(SELECT * FROM pg_proc INNER JOIN pg_cast ON ARRAY[casttarget]::oidvector = proargtypes WHERE proname = 'lower' AND castsource = kind::regtype) FROM unnest(ARRAY['text', 'character varying', 'name', 'integer', 'uuid']) kind
+----
+text|t
+character varying|t
+name|t
+integer|f
+uuid|f
+
+query
+SELECT ARRAY[25, 26]::oidvector, ARRAY[1, 2]::int2vector
+----
+25 26|1 2
+
+query
+SELECT castsource::regtype, casttarget::regtype, castcontext, castmethod FROM pg_cast WHERE castsource IN ('int4'::regtype, 'date'::regtype) AND casttarget IN ('int8'::regtype, 'int2'::regtype, 'bool'::regtype, 'timestamp'::regtype, 'oid'::regtype) ORDER BY 1, 2
+----
+integer|boolean|e|f
+integer|bigint|i|f
+integer|smallint|a|f
+integer|oid|i|b
+date|timestamp without time zone|i|f

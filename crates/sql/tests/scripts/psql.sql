@@ -99,7 +99,7 @@ by_total|f|f|f|t|CREATE INDEX by_total ON public.orders USING btree (total DESC,
 query
 SELECT r.conname, pg_catalog.pg_get_constraintdef(r.oid, true) FROM pg_catalog.pg_constraint r WHERE r.conrelid = '16387' AND r.contype = 'c' ORDER BY 1
 ----
-orders_total_check|CHECK ((total >= 0))
+orders_total_check|CHECK (total >= 0)
 
 query
 SELECT true as sametable, conname, pg_catalog.pg_get_constraintdef(r.oid, true) as condef, conrelid::pg_catalog.regclass AS ontable FROM pg_catalog.pg_constraint r WHERE r.conrelid = '16387' AND r.contype = 'f' AND conparentid = 0 ORDER BY conname

@@ -68,6 +68,7 @@ fn reference(name: &str, column: usize, table: u16, to: usize, on_delete: OnDele
         table,
         referenced: vec![to],
         on_delete,
+        unchecked: Default::default(),
     }
 }
 

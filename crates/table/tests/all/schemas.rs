@@ -458,6 +458,7 @@ prop_compose! {
                 table: (flags >> 8) as u16,
                 referenced: vec![3],
                 on_delete: if flags & 16 != 0 { OnDelete::Cascade } else { OnDelete::Restrict },
+                unchecked: Default::default(),
             });
             schema.checks.push(("c".to_string(), format!("id > {flags}")));
         }

@@ -4,11 +4,11 @@
 
 use super::super::{
     Column, Declared, DeclaredDefault, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit,
-    OnDelete, SchemaError, Type, Value, ValueRef,
+    OnDelete, SchemaError, Type, Unchecked, Value, ValueRef,
 };
 use super::{
     COLUMN_DROPPED, COLUMN_NULLABLE, DECLARED_NOT_NULL, INDEX_DEFERRABLE, INDEX_NULLS_EQUAL,
-    INDEX_ORDERED, INDEX_UNIQUE,
+    INDEX_ORDERED, INDEX_UNIQUE, REFERENCED_UNCHECKED, ROWS_UNCHECKED,
 };
 
 /// Reads arbitrary bytes.
@@ -212,7 +212,12 @@ impl<'a> Reader<'a> {
     pub fn foreign_key(&mut self) -> Result<ForeignKey, SchemaError> {
         let name = self.text()?;
         let table = self.u16()? as u16;
-        let on_delete = match self.u8()? {
+        let flags = self.u8()?;
+        let unchecked = Unchecked {
+            rows: flags & ROWS_UNCHECKED != 0,
+            referenced: flags & REFERENCED_UNCHECKED != 0,
+        };
+        let on_delete = match flags & !(ROWS_UNCHECKED | REFERENCED_UNCHECKED) {
             0 => OnDelete::Restrict,
             1 => OnDelete::Cascade,
             2 => OnDelete::SetNull,
@@ -225,6 +230,7 @@ impl<'a> Reader<'a> {
             table,
             referenced: self.list(2, Reader::u16)?,
             on_delete,
+            unchecked,
         })
     }
 }

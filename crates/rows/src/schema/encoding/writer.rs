@@ -6,7 +6,7 @@ use super::super::{
 };
 use super::{
     COLUMN_DROPPED, COLUMN_NULLABLE, DECLARED_NOT_NULL, INDEX_DEFERRABLE, INDEX_NULLS_EQUAL,
-    INDEX_ORDERED, INDEX_UNIQUE,
+    INDEX_ORDERED, INDEX_UNIQUE, REFERENCED_UNCHECKED, ROWS_UNCHECKED,
 };
 
 /// Appends to bytes. Counts and lengths are within their types: `check` bounds them.
@@ -170,12 +170,15 @@ impl Writer {
     pub fn foreign_key(&mut self, key: &ForeignKey) {
         self.text(&key.name);
         self.u16(key.table.into());
-        self.u8(match key.on_delete {
+        let action = match key.on_delete {
             OnDelete::Restrict => 0,
             OnDelete::Cascade => 1,
             OnDelete::SetNull => 2,
             OnDelete::SetDefault => 3,
-        });
+        };
+        let rows = u8::from(key.unchecked.rows) * ROWS_UNCHECKED;
+        let referenced = u8::from(key.unchecked.referenced) * REFERENCED_UNCHECKED;
+        self.u8(action | rows | referenced);
         self.list(&key.columns, |out, column| out.u16(*column));
         self.list(&key.referenced, |out, column| out.u16(*column));
     }

@@ -329,6 +329,7 @@ pub const CASES: [Case; 17] = [
                 table: items,
                 referenced: vec![0],
                 on_delete: OnDelete::Restrict,
+                unchecked: Default::default(),
             };
             tx.add_reference(orders, reference)
         },

@@ -5,6 +5,7 @@ use super::session::user;
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::path::written;
+use crate::types::functions::name_without_values;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{UserType, UserTypes};
 use sardonyx::schema::Value;
@@ -23,7 +24,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_encoding_to_char(INT4) -> NAME, |_, _| text("UTF8"), "name of an encoding: `UTF8`", stable;
     pg_function_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_get_constraintdef(OID) -> TEXT, constraint, "constraint as SQL", stable;
-    pg_get_constraintdef(OID, BOOL) -> TEXT, constraint, "constraint as SQL", stable;
+    pg_get_constraintdef(OID, BOOL) -> TEXT, pretty_constraint, "constraint as SQL", stable;
     pg_get_expr(TEXT, OID) -> TEXT, |a, _| text(a.text(0)), "expression of the catalogue as SQL, in which it is kept", stable;
     pg_get_expr(TEXT, OID, BOOL) -> TEXT, |a, _| text(a.text(0)), "expression of the catalogue as SQL, in which it is kept", stable;
     pg_get_function_arguments(OID) -> TEXT, |_, _| none(), "null", stable;
@@ -116,7 +117,10 @@ pub(super) fn type_name(
         (None, Some(reading)) => UserTypes::of(reading.source)?.numbered(oid),
         (None, None) => None,
     };
-    Ok(kind.map_or("???".into(), |kind| TypeSpec::new(kind, modifier).to_sql()))
+    Ok(match kind {
+        Some(kind) => TypeSpec::new(kind, modifier).to_sql(),
+        None => name_without_values(oid).unwrap_or("???").into(),
+    })
 }
 
 fn index(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
@@ -146,6 +150,21 @@ fn constraint(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
         }
         _ => none(),
     }
+}
+
+/// The same for people to read: without the parentheses around a whole condition.
+fn pretty_constraint(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    Ok(match constraint(a, with)? {
+        Value::Text(text) if a.is_true(1) => {
+            let inner = text.strip_prefix("CHECK ((");
+            let inner = inner.and_then(|inner| inner.rsplit_once("))"));
+            match inner {
+                Some((condition, behind)) => Value::Text(format!("CHECK ({condition}){behind}")),
+                None => Value::Text(text),
+            }
+        }
+        value => value,
+    })
 }
 
 fn description(a: Arguments<'_>, with: &Environment<'_>) -> Answer {

@@ -10,6 +10,7 @@ use crate::expression::Environment;
 use crate::names::quoted;
 use crate::path::{is_of_catalogue, name_in, unknown_schema};
 use crate::schemas::has_schema;
+use crate::types::functions::{self as of_types, TypeFunction};
 use crate::types::{NamedCollation, OwnTypes, SqlType, TypeSpec};
 use crate::user_types::TypeNames;
 use sardonyx::schema::Value;
@@ -152,16 +153,14 @@ fn function_name(
     kind: SqlType,
     with: &Environment<'_>,
 ) -> Result<Option<String>, SqlError> {
-    if let Some(of_type) = crate::types::functions::all()
-        .into_iter()
-        .find(|one| one.number == oid)
-    {
+    let mut of_types = of_types::all().iter();
+    if let Some(of_type) = of_types.find(|one| one.number == oid) {
         return Ok(Some(match kind {
-            SqlType::Regproc => of_type.name,
+            SqlType::Regproc => of_type.name.clone(),
             _ => {
                 let mut kinds = Vec::new();
-                for kind in of_type.arguments {
-                    kinds.push(type_name(kind, -1, with)?);
+                for kind in &of_type.arguments {
+                    kinds.push(type_name(*kind, -1, with)?);
                 }
                 format!("{}({})", of_type.name, kinds.join(","))
             }
@@ -201,7 +200,7 @@ fn numbered(kind: SqlType, name: &str, with: &Environment<'_>) -> Result<Option<
             let Some(plain) = own_name(name)? else {
                 return Ok(None);
             };
-            if let Some(number) = crate::types::functions::named(&plain) {
+            if let Some(number) = of_types::named(&plain) {
                 return Ok(Some(number));
             }
             let mut found = all().enumerate().filter(|(_, one)| one.is(&plain));
@@ -226,9 +225,9 @@ fn numbered(kind: SqlType, name: &str, with: &Environment<'_>) -> Result<Option<
                     None => return Err(absent(SqlType::Regtype, part)),
                 }
             }
-            let of_types = crate::types::functions::all().into_iter();
-            let mut of_types = of_types.filter(|one| one.name == plain && one.arguments == kinds);
-            if let Some(found) = of_types.next() {
+            let mut of_types = of_types::all().iter();
+            let is_it = |one: &&TypeFunction| one.name == plain && one.arguments == kinds;
+            if let Some(found) = of_types.find(is_it) {
                 return Ok(Some(found.number));
             }
             let has = |one: &Function| {
@@ -405,6 +404,9 @@ fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlErro
     }
     if let Some(kind) = type_of_grammar(text) {
         return Ok(Some(kind.oid()));
+    }
+    if let Some(number) = of_types::without_values(text) {
+        return Ok(Some(number));
     }
     let (of_array, text) = match text.strip_suffix("[]") {
         Some(element) => (true, element),

@@ -87,6 +87,7 @@ fn rows_are_looked_at_for_references_that_are_new<P: Place>() -> Result<(), Node
         table: 0,
         referenced: vec![0],
         on_delete: Default::default(),
+        unchecked: Default::default(),
     };
     let number = node.create_table("children", children)?;
     node.run(|tx| tx.rows("parents")?.insert(&[("id", 1.into())]))?;
