@@ -9,6 +9,7 @@ mod functions;
 mod indexes;
 mod information_schema;
 mod listed;
+mod locks;
 mod relations;
 mod sequences;
 mod standard;
@@ -149,6 +150,7 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(statistics::TABLES)
         .chain(views::TABLES)
         .chain(activity::TABLES)
-        .chain(listed::TABLES);
+        .chain(listed::TABLES)
+        .chain(locks::TABLES);
     tables.copied().collect::<Vec<_>>()
 }

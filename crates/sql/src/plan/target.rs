@@ -11,6 +11,7 @@ use super::planning::Planning;
 use super::scopes::scope_of;
 use super::tree::Input;
 use crate::aggregate::key_of_row;
+use crate::claims::TableId;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr, Scope};
 use crate::lock_modes::RowMode;
@@ -177,11 +178,17 @@ impl Target {
     }
 
     /// Claims a row that is to be changed, if the transaction may stay open.
-    fn claim(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<(), SqlError> {
+    pub fn claim(
+        &self,
+        source: &dyn Source,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
         let claims = with.context.claims.as_ref();
         if let Some(claims) = claims.filter(|claims| claims.claims_changes()) {
             let key = key_of_row(&self.key_of(row)?);
-            claims.changes(self.number, &key, self.mode);
+            let table = TableId::of(source.definitions(), self.number);
+            claims.changes(table, &key, self.mode);
         }
         Ok(())
     }
@@ -216,7 +223,7 @@ impl Target {
                     return Ok(true);
                 }
             }
-            self.claim(row, with)?;
+            self.claim(source, row, with)?;
             each(row)?;
             Ok(true)
         };

@@ -19,6 +19,16 @@ use crate::waits::{Awaited, Waits};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// The warnings of locks that a statement released, and the session did not have.
+pub(super) fn not_held(draws: &Draws) -> Vec<Notice> {
+    let warnings = draws.not_held.iter().map(|is_shared| {
+        let mode = if *is_shared { "Share" } else { "Exclusive" };
+        let text = format!("you don't own a lock of type {mode}Lock");
+        Notice::warning("01000", &text)
+    });
+    warnings.collect()
+}
+
 impl Session {
     /// Runs a statement that may wait.
     pub(super) fn wait(&mut self, step: &Step, steps: &VecDeque<Step>) -> Outcome {
@@ -101,12 +111,7 @@ impl Session {
         let draws = Draws::refused("a statement that waits draws no numbers from sequences");
         let read = |with: &Environment<'_>| reading(given, committed.version, source, with);
         let (result, draws) = with_context(&database, &mut self.state, given, tables, draws, read);
-        let warnings = draws.not_held.iter().map(|is_shared| {
-            let mode = if *is_shared { "Share" } else { "Exclusive" };
-            let text = format!("you don't own a lock of type {mode}Lock");
-            Notice::warning("01000", &text)
-        });
-        Ok((result?, warnings.collect()))
+        Ok((result?, not_held(&draws)))
     }
 
     /// Releases the locks and claims of a transaction that has ended. One that has failed keeps those from before its last

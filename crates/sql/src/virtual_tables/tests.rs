@@ -207,6 +207,11 @@ const COLUMNS: [(&str, &str); 53] = [
         "relid indexrelid schemaname relname indexrelname idx_blks_read idx_blks_hit",
     ),
     ("pg_views", "schemaname viewname viewowner definition"),
+    (
+        "pg_locks",
+        "locktype database relation page tuple virtualxid transactionid classid objid objsubid \
+         virtualtransaction pid mode granted fastpath waitstart",
+    ),
 ];
 
 #[test]
