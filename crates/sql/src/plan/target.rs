@@ -73,6 +73,9 @@ fn one_table<'t>(
     crate::kept::table(&table.relation)?;
     match &table.relation {
         TableFactor::Table {
+            sample: Some(_), ..
+        } => Err(SqlError::syntax("syntax error at or near \"tablesample\"")),
+        TableFactor::Table {
             name,
             alias,
             args: None,

@@ -104,6 +104,17 @@ select count(*) from t tablesample bernoulli (null)
 ----
 TABLESAMPLE parameter cannot be null
 
+statement error 42601
+delete from t tablesample bernoulli (0)
+
+statement error 42601
+update t tablesample bernoulli (0) set a = 1
+
+query
+select count(*), sum(a) from t
+----
+1000|500500
+
 statement error 42703
 select count(*) from t tablesample bernoulli (a)
 
