@@ -22,7 +22,6 @@ pub(crate) struct Listed {
     pub session: u64,
     /// The number of the session's process, as its client knows it.
     pub process: u32,
-    /// The number of its transaction.
     pub transaction: i64,
     pub mode: TableMode,
     /// When the session began to wait, in microseconds since 1970; `None` if it has the lock.

@@ -25,7 +25,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// The calls of a log are repeated.
+    /// With the results of a run before.
     pub fn repeating(log: &[(Call, Value)]) -> Calls {
         let mut calls = Calls::default();
         calls.repeat(log);

@@ -4,7 +4,7 @@ use super::words::{behind, is_word};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-/// The name of the function that stands for `ROWS FROM`. No function has this name.
+/// The name of the function that means `ROWS FROM`. Functions of users have no such name.
 pub(crate) const ROWS_FROM: &str = "\u{1}rows_from";
 
 /// Writes it so.

@@ -17,7 +17,7 @@ use sqlparser::ast::{
 /// Compiles a call of a function, or `ROWS FROM`.
 ///
 /// # Errors
-/// Those of the functions.
+/// The functions' errors.
 pub(super) fn called(
     planning: &mut Planning<'_>,
     around: &[&Scope],

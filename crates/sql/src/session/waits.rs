@@ -8,7 +8,7 @@ use super::execute::{reading, table_numbers, with_context};
 use super::given::Given;
 use super::spans;
 use super::state::TransactionState;
-use super::telling::attach;
+use super::telling::{attach, not_held};
 use crate::begun::Begun;
 use crate::error::SqlError;
 use crate::expression::Environment;
@@ -18,16 +18,6 @@ use crate::sequences::Draws;
 use crate::waits::{Awaited, Waits};
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// The warnings of locks that a statement released, and the session did not have.
-pub(super) fn not_held(draws: &Draws) -> Vec<Notice> {
-    let warnings = draws.not_held.iter().map(|is_shared| {
-        let mode = if *is_shared { "Share" } else { "Exclusive" };
-        let text = format!("you don't own a lock of type {mode}Lock");
-        Notice::warning("01000", &text)
-    });
-    warnings.collect()
-}
 
 impl Session {
     /// Runs a statement that may wait.
