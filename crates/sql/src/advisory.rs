@@ -10,28 +10,33 @@
 //! the request that would close it is refused. Locks and claims that a transaction has taken since a mark are given back
 //! in the order of their taking.
 
-use crate::claims::{Claimed, ROWS_MAX, RowClaims, RowHash};
+mod listed;
+
+pub(crate) use listed::{Listed, Locked};
+
+use crate::claims::{Claimed, ROWS_MAX, RowClaims, RowHash, TableId};
 use crate::error::{SqlError, code};
 use crate::lock_modes::{Modes, RowMode, TableMode};
 use sardonyx_base::waiting::BETWEEN_LOOKS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 /// The most locks that sessions of a database have, each with 200 bytes or so.
 const LOCKS_MAX: usize = 100_000;
 
-/// The key of a lock: one number, or two; or a table's number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// The key of a lock: one number, or two; or a table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Key {
     One(i64),
     Two(i32, i32),
-    Table(u16),
+    Table(TableId),
 }
 
 /// The mode of a lock, and when it ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Mode {
     pub lock: TableMode,
     /// Until the transaction's end.
@@ -140,17 +145,27 @@ enum Taken {
     Rows(Claimed),
 }
 
+/// A session, as others see it.
+#[derive(Debug)]
+struct Known {
+    /// The number by which its client knows it.
+    process: u32,
+    /// The number of its newest transaction.
+    transaction: Arc<AtomicI64>,
+}
+
 #[derive(Default, Debug)]
 struct State {
     locks: BTreeMap<Key, Lock>,
     /// The keys of the locks that a session has.
     keys: BTreeMap<u64, BTreeSet<Key>>,
-    /// The lock that a session waits for, and its mode.
-    waits: BTreeMap<u64, (Key, TableMode)>,
+    /// The lock that a session waits for, its mode, and since when.
+    waits: BTreeMap<u64, (Key, TableMode, i64)>,
     rows: RowClaims,
     /// The locks and claims of sessions' transactions, in the order of their taking.
     taken: BTreeMap<u64, Vec<Taken>>,
     sessions: u64,
+    known: BTreeMap<u64, Known>,
     /// True if a lock was released, or a queue left, for which others wait.
     wakes: bool,
 }
@@ -205,7 +220,7 @@ impl State {
     fn claim(
         &mut self,
         session: u64,
-        (table, row): (u16, RowHash),
+        (table, row): (TableId, RowHash),
         (mode, of_table): (RowMode, TableMode),
         urgent: bool,
     ) -> Result<Claim, SqlError> {
@@ -233,7 +248,7 @@ impl State {
 
     /// True if others have claimed a row, or locked its table, so that a session cannot claim it. Its own claim counts
     /// first.
-    fn is_claimed(&self, session: u64, (table, row): (u16, RowHash), mode: RowMode) -> bool {
+    fn is_claimed(&self, session: u64, (table, row): (TableId, RowHash), mode: RowMode) -> bool {
         if self.rows.has(table, row, session, mode) {
             return false;
         }
@@ -243,7 +258,7 @@ impl State {
     }
 
     /// Gives back the newest claim of a row.
-    fn give_back(&mut self, session: u64, (table, row): (u16, RowHash)) {
+    fn give_back(&mut self, session: u64, (table, row): (TableId, RowHash)) {
         let Some(taken) = self.taken.get_mut(&session) else {
             return;
         };
@@ -268,7 +283,7 @@ impl State {
     fn is_circle(&self, session: u64) -> bool {
         let (mut open, mut seen) = (vec![session], BTreeSet::new());
         while let Some(waits) = open.pop() {
-            let Some(&(key, mode)) = self.waits.get(&waits) else {
+            let Some(&(key, mode, _)) = self.waits.get(&waits) else {
                 continue;
             };
             let Some(lock) = self.locks.get(&key) else {
@@ -319,7 +334,9 @@ impl State {
     fn wait_for(&mut self, session: u64, key: Key, mode: TableMode) {
         let lock = self.locks.entry(key).or_default();
         lock.waiting.push((session, mode));
-        self.waits.insert(session, (key, mode));
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let since = since.map_or(0, |since| since.as_micros() as i64);
+        self.waits.insert(session, (key, mode, since));
     }
 
     fn wait_no_more(&mut self, session: u64, key: Key) {
@@ -364,14 +381,22 @@ impl AdvisoryLocks {
         }
     }
 
-    /// A session's way to them.
-    pub fn enter(self: &Arc<Self>) -> Locker {
+    /// The way to them of a session, whose client knows it by a number.
+    pub fn enter(self: &Arc<Self>, process: u32) -> Locker {
         let mut state = self.state();
         state.sessions += 1;
+        let session = state.sessions;
+        let transaction = Arc::<AtomicI64>::default();
+        let known = Known {
+            process,
+            transaction: transaction.clone(),
+        };
+        state.known.insert(session, known);
         Locker {
             locks: self.clone(),
-            session: state.sessions,
+            session,
             has_taken: Arc::default(),
+            transaction,
         }
     }
 }
@@ -383,6 +408,8 @@ pub(crate) struct Locker {
     session: u64,
     /// True if its transaction may have locks or claims.
     has_taken: Arc<AtomicBool>,
+    /// The number of its newest transaction.
+    transaction: Arc<AtomicI64>,
 }
 
 impl Locker {
@@ -464,6 +491,18 @@ impl Locker {
         self.locks.wake(state);
     }
 
+    /// The session's transaction has this number.
+    pub fn note_transaction(&self, number: i64) {
+        self.transaction.store(number, Ordering::Relaxed);
+    }
+
+    /// The session has ended.
+    pub fn leave(&self) {
+        self.release_session();
+        self.end_transaction();
+        self.locks.state().known.remove(&self.session);
+    }
+
     /// The transaction has ended.
     pub fn end_transaction(&self) {
         self.return_to(0);
@@ -503,7 +542,7 @@ impl Locker {
     /// `53400` beyond the bound.
     pub fn claim(
         &self,
-        row: (u16, RowHash),
+        row: (TableId, RowHash),
         mode: RowMode,
         urgent: bool,
     ) -> Result<Claim, SqlError> {
@@ -512,14 +551,14 @@ impl Locker {
     }
 
     /// Claims a row that the transaction changes.
-    pub fn claim_changed(&self, row: (u16, RowHash), mode: RowMode) {
+    pub fn claim_changed(&self, row: (TableId, RowHash), mode: RowMode) {
         let modes = (mode, TableMode::RowExclusive);
         let claimed = self.taking().claim(self.session, row, modes, true);
         debug_assert!(claimed.is_ok(), "an urgent claim has no bound");
     }
 
     /// Notes that the transaction changes rows of a table.
-    pub fn hold_changed(&self, table: u16) {
+    pub fn hold_changed(&self, table: TableId) {
         let mode = Mode {
             lock: TableMode::RowExclusive,
             of_transaction: true,
@@ -528,12 +567,12 @@ impl Locker {
     }
 
     /// True if others have claimed a row, so that this session cannot.
-    pub fn is_claimed(&self, row: (u16, RowHash), mode: RowMode) -> bool {
+    pub fn is_claimed(&self, row: (TableId, RowHash), mode: RowMode) -> bool {
         self.locks.state().is_claimed(self.session, row, mode)
     }
 
     /// Gives back the newest claim of a row.
-    pub fn give_back(&self, row: (u16, RowHash)) {
+    pub fn give_back(&self, row: (TableId, RowHash)) {
         self.locks.state().give_back(self.session, row);
     }
 }

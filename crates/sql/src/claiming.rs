@@ -7,13 +7,17 @@
 //! A snapshot may be older than a claim's end. So rows of one are compared with the newest state after they are claimed;
 //! `SKIP LOCKED` leaves out the rows that have changed.
 
+mod calls;
+
 use crate::advisory::{Claim, Locker};
-use crate::claims::RowHash;
+use crate::claims::{RowHash, TableId};
 use crate::error::{SqlError, code};
 use crate::expression::StatementContext;
 use crate::lock_modes::RowMode;
 use crate::memory::bytes_of;
 use crate::source::Source;
+use crate::waits::{Call, Called};
+use calls::{CallLog, Calls};
 use sardonyx::Snapshot;
 use sardonyx::schema::Value;
 use std::cell::{Cell, RefCell};
@@ -21,12 +25,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A row, by its table and the hash of its key.
-pub(crate) type Row = (u16, RowHash);
+pub(crate) type Row = (TableId, RowHash);
 
 /// The rows that a query with `SKIP LOCKED` got.
 #[derive(Debug, Default)]
 pub(crate) struct Admitted {
-    pub rows: HashSet<Row>,
+    /// Tables are known by their numbers: a transaction that is run again makes its own tables again.
+    pub rows: HashSet<(u16, RowHash)>,
     /// The keys in the order of their claims, if the query locks rows of one table.
     pub keys: Vec<Vec<Value>>,
 }
@@ -42,20 +47,29 @@ pub(crate) enum Recorded {
     Failed(SqlError),
 }
 
-/// The outcomes of a statement's queries, in the order of their runs.
-pub(crate) type ClaimLog = Vec<Recorded>;
+/// The record of a statement.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClaimLog {
+    /// The outcomes of its queries, in the order of their runs.
+    queries: Vec<Recorded>,
+    /// The calls of advisory functions.
+    calls: CallLog,
+}
 
 /// The bytes that a record takes.
 pub(crate) fn bytes_of_log(log: &ClaimLog) -> usize {
     let of_one = |one: &Recorded| match one {
         Recorded::Rows(admitted) => {
             let keys = admitted.keys.iter().map(|key| bytes_of(key));
-            keys.sum::<usize>() + 2 * admitted.rows.len() * size_of::<Row>()
+            keys.sum::<usize>() + 2 * admitted.rows.len() * size_of::<(u16, RowHash)>()
         }
         Recorded::All => 0,
         Recorded::Failed(error) => error.message.len(),
     };
-    size_of_val(log.as_slice()) + log.iter().map(of_one).sum::<usize>()
+    let queries = log.queries.as_slice();
+    size_of_val(queries)
+        + queries.iter().map(of_one).sum::<usize>()
+        + size_of_val(log.calls.as_slice())
 }
 
 /// The part of a session's state that concerns claims.
@@ -87,7 +101,7 @@ impl SessionClaims {
         self.again = again.cloned();
         self.of_changes = of_changes;
         self.next = 0;
-        self.log = ClaimLog::new();
+        self.log = ClaimLog::default();
     }
 
     /// The record of the statement.
@@ -98,13 +112,23 @@ impl SessionClaims {
     /// The claims for a part of the statement.
     ///
     /// Changes are claimed only of tables in main memory: no query asks for other claims.
-    pub fn claiming(&self, only_reads: bool, in_memory: bool) -> Option<Claiming> {
+    pub fn claiming(
+        &self,
+        only_reads: bool,
+        in_memory: bool,
+        transaction: i64,
+    ) -> Option<Claiming> {
         let locker = self.locker.clone()?;
+        locker.note_transaction(transaction);
         Some(Claiming {
             locker,
             of_changes: in_memory && self.of_changes && self.again.is_none(),
             only_reads,
             base: self.base.clone(),
+            calls: RefCell::new(match &self.again {
+                Some(again) => Calls::repeating(&again.calls),
+                None => Calls::default(),
+            }),
             again: self.again.clone(),
             next: Cell::new(self.next),
             log: RefCell::default(),
@@ -116,12 +140,13 @@ impl SessionClaims {
     pub fn take_back(&mut self, claiming: Option<Claiming>) {
         if let Some(claiming) = claiming {
             self.next = claiming.next.get();
-            self.log.append(&mut claiming.log.into_inner());
+            self.log.queries.append(&mut claiming.log.into_inner());
+            self.log.calls.append(&mut claiming.calls.into_inner().made);
         }
     }
 
     /// Notes that the statement empties tables.
-    pub fn empties(&self, tables: &[u16]) {
+    pub fn empties(&self, tables: &[TableId]) {
         if let (true, None, Some(locker)) = (self.of_changes, &self.again, &self.locker) {
             tables.iter().for_each(|table| locker.hold_changed(*table));
         }
@@ -149,7 +174,8 @@ pub(crate) struct Claiming {
     base: Option<Snapshot>,
     again: Option<Arc<ClaimLog>>,
     next: Cell<usize>,
-    log: RefCell<ClaimLog>,
+    log: RefCell<Vec<Recorded>>,
+    calls: RefCell<Calls>,
     /// A state that is newer than the snapshot, in which claimed rows are compared.
     newest: RefCell<Option<Snapshot>>,
 }
@@ -183,14 +209,39 @@ impl Claiming {
     /// `40001` if it did not run.
     pub fn recorded(&self) -> Result<Recorded, SqlError> {
         let number = self.next.replace(self.next.get() + 1);
-        let recorded = self.again.as_ref().and_then(|log| log.get(number)).cloned();
-        recorded.ok_or_else(|| {
-            SqlError::new(
-                code::SERIALIZATION_FAILURE,
-                "could not serialize access due to concurrent update",
-            )
-            .hint("The transaction might succeed if retried.")
-        })
+        let log = self.again.as_ref();
+        let recorded = log.and_then(|log| log.queries.get(number)).cloned();
+        recorded.ok_or_else(not_serializable)
+    }
+
+    /// Makes a call of an advisory function that never waits, or repeats it.
+    ///
+    /// # Errors
+    /// As [`Calls::call`].
+    pub fn call(
+        &self,
+        call: Call,
+        make: impl FnOnce(&Locker) -> Result<Called, SqlError>,
+    ) -> Result<Value, SqlError> {
+        let mut calls = self.calls.borrow_mut();
+        calls.call((call, &self.locker), self.is_again(), make)
+    }
+
+    /// The number of calls so far: a place to which [`Claiming::rewind`] goes back.
+    pub fn calls(&self) -> usize {
+        self.calls.borrow().made.len()
+    }
+
+    /// Repeats the calls that were made since a place.
+    pub fn rewind(&self, place: usize) {
+        self.calls.borrow_mut().rewind(place);
+    }
+
+    /// The next calls are new ones.
+    pub fn go_on(&self) {
+        if !self.is_again() {
+            self.calls.borrow_mut().go_on();
+        }
     }
 
     /// Records the outcome of a query that begins, unless [`Claiming::record_at`] sets another one. Returns the place of the
@@ -214,7 +265,7 @@ impl Claiming {
     }
 
     /// Claims a row that the statement changes.
-    pub fn changes(&self, table: u16, key: &[u8], mode: RowMode) {
+    pub fn changes(&self, table: TableId, key: &[u8], mode: RowMode) {
         if self.of_changes {
             let row = (table, self.locker.hash_of(key));
             self.locker.claim_changed(row, mode);
@@ -222,7 +273,7 @@ impl Claiming {
     }
 
     /// Notes that the statement inserts rows.
-    pub fn inserts(&self, table: u16) {
+    pub fn inserts(&self, table: TableId) {
         if self.of_changes {
             self.locker.hold_changed(table);
         }
@@ -281,6 +332,15 @@ impl Claiming {
         }
         Ok(())
     }
+}
+
+/// The error of a statement that runs otherwise than before.
+fn not_serializable() -> SqlError {
+    SqlError::new(
+        code::SERIALIZATION_FAILURE,
+        "could not serialize access due to concurrent update",
+    )
+    .hint("The transaction might succeed if retried.")
 }
 
 /// All columns of a row of a snapshot; empty if there is none.

@@ -7,12 +7,36 @@
 //! Invariant: memory is bounded. A transaction that claims many rows of a table claims all of them.
 
 use crate::lock_modes::{Modes, RowMode};
+use sardonyx_storage::catalogue::Definitions;
 use std::collections::HashMap;
 
 /// The most rows that the transactions of a database have claimed one by one, each with 100 bytes or so.
 pub(crate) const ROWS_MAX: usize = 1_000_000;
 /// A transaction that claims more rows of a table than this claims all of them.
-pub(crate) const ROWS_OF_TABLE_MAX: usize = 10_000;
+pub(crate) const ROWS_OF_TABLE_MAX: usize = 100_000;
+
+/// A table. After it is dropped, a later table may have its number, but not its origin.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct TableId {
+    pub number: u16,
+    origin: u64,
+}
+
+impl TableId {
+    /// The table that has a number in a state.
+    pub fn of(definitions: &Definitions, number: u16) -> TableId {
+        let origin = definitions.origin(number);
+        TableId {
+            number,
+            origin: origin.unwrap_or_default(),
+        }
+    }
+
+    #[cfg(test)]
+    pub fn nth(number: u16) -> TableId {
+        TableId { number, origin: 0 }
+    }
+}
 
 /// The hash of a row's key.
 pub(crate) type RowHash = u128;
@@ -32,14 +56,14 @@ struct OfTable {
 /// All claims of rows.
 #[derive(Debug, Default)]
 pub(crate) struct RowClaims {
-    tables: HashMap<u16, OfTable>,
+    tables: HashMap<TableId, OfTable>,
     count: usize,
 }
 
 /// A claim that a session has made, with its modes before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Claimed {
-    pub table: u16,
+    pub table: TableId,
     /// `None` for all rows of the table.
     pub row: Option<RowHash>,
     before: Modes,
@@ -70,7 +94,7 @@ fn set(holders: &mut Holders, session: u64, modes: Modes) -> Modes {
 
 impl RowClaims {
     /// True if another session has claimed a row in a mode that excludes this one.
-    pub fn is_claimed(&self, table: u16, row: RowHash, session: u64, mode: RowMode) -> bool {
+    pub fn is_claimed(&self, table: TableId, row: RowHash, session: u64, mode: RowMode) -> bool {
         let Some(of) = self.tables.get(&table) else {
             return false;
         };
@@ -82,7 +106,7 @@ impl RowClaims {
     }
 
     /// True if a session has claimed a row in a mode, or in a stronger one.
-    pub fn has(&self, table: u16, row: RowHash, session: u64, mode: RowMode) -> bool {
+    pub fn has(&self, table: TableId, row: RowHash, session: u64, mode: RowMode) -> bool {
         let Some(of) = self.tables.get(&table) else {
             return false;
         };
@@ -100,7 +124,7 @@ impl RowClaims {
     /// The bound.
     pub fn claim(
         &mut self,
-        table: u16,
+        table: TableId,
         row: RowHash,
         session: u64,
         (mode, urgent): (RowMode, bool),

@@ -2,8 +2,8 @@
 
 use crate::names::name_of;
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, CopySource, Expr, ObjectName, ObjectNamePart, Query, SetExpr,
-    Statement, TableFactor, Update, Value,
+    Assignment, AssignmentTarget, CopySource, Expr, Insert, ObjectName, ObjectNamePart, Query,
+    SetExpr, Statement, TableFactor, Update, Value,
 };
 
 /// The class of a statement in a transaction.
@@ -81,6 +81,44 @@ pub(crate) fn changes_in_with(query: &Query) -> impl Iterator<Item = &Statement>
 /// True if a query has parts that write.
 pub(crate) fn has_changes(query: &Query) -> bool {
     change_behind_with(query).is_some() || changes_in_with(query).next().is_some()
+}
+
+/// `WITH … INSERT … SELECT` as `INSERT … WITH … SELECT`, which is the same and is known to write.
+pub(crate) fn with_before_insert(statement: Statement) -> Statement {
+    let is_it = |query: &Query| {
+        query.with.is_some()
+            && changes_in_with(query).next().is_none()
+            && matches!(&*query.body, SetExpr::Insert(Statement::Insert(insert))
+                if insert.source.as_ref().is_some_and(|source| source.with.is_none())
+                    && !asks_beside_rows(insert))
+    };
+    match statement {
+        Statement::Query(mut query) if is_it(&query) => {
+            let with = query.with.take();
+            match *query.body {
+                SetExpr::Insert(Statement::Insert(mut insert)) => {
+                    if let Some(source) = &mut insert.source {
+                        source.with = with;
+                    }
+                    Statement::Insert(insert)
+                }
+                body => {
+                    query.body = Box::new(body);
+                    query.with = with;
+                    Statement::Query(query)
+                }
+            }
+        }
+        other => other,
+    }
+}
+
+/// True if `ON CONFLICT` or `RETURNING` may read the queries of `WITH`, too.
+fn asks_beside_rows(insert: &Insert) -> bool {
+    let asks = |text: String| text.to_ascii_lowercase().contains("select");
+    let mut returning = insert.returning.iter().flatten();
+    insert.on.as_ref().is_some_and(|on| asks(on.to_string()))
+        || returning.any(|item| asks(item.to_string()))
 }
 
 /// True if a text in lower case may draw numbers from sequences, or set them.

@@ -69,6 +69,9 @@ pub mod code {
         DATATYPE_MISMATCH = "42804";
         GROUPING = "42803";
         CANNOT_COERCE = "42846";
+        INVALID_SAMPLE = "2202H";
+        INVALID_SAMPLE_SEED = "2202G";
+        UNKNOWN_DATABASE = "3D000";
         UNKNOWN_FUNCTION = "42883";
         UNKNOWN_TABLE = "42P01";
         INVALID_RECURSION = "42P19";

@@ -362,7 +362,7 @@ pub(crate) fn table(factor: &TableFactor) -> Result<(), SqlError> {
         TableFactor::Table {
             name: _,
             alias: _,
-            args: _,
+            args,
             with_hints,
             version,
             with_ordinality: _,
@@ -378,7 +378,8 @@ pub(crate) fn table(factor: &TableFactor) -> Result<(), SqlError> {
                 || !partitions.is_empty()
                 || json_path.is_some()
                 || !index_directives.is_empty();
-            refuse("FROM", &[(sample.is_some(), "TABLESAMPLE"), (other, OTHER)])
+            let samples_function = sample.is_some() && args.is_some();
+            refuse("FROM", &[(samples_function, "TABLESAMPLE"), (other, OTHER)])
         }
         TableFactor::Derived {
             lateral: _,

@@ -5,7 +5,7 @@
 use sqlparser::ast::LockTableMode;
 
 /// A mode of a lock on a table. Advisory locks have the modes `Share` and `Exclusive`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub(crate) enum TableMode {
     AccessShare,

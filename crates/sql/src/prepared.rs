@@ -2,7 +2,7 @@
 
 mod compiled;
 
-use crate::class::{Class, Special, changes_in_with, class_of, draws, has_changes, notifies};
+use crate::class::{Class, Special, class_of, draws, has_changes, notifies, with_before_insert};
 use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
 use crate::cursors::CursorCommand;
@@ -58,7 +58,7 @@ pub struct Prepared {
     may_claim: bool,
     /// True if its text reads or sets the session's state.
     asks_session: bool,
-    /// True if its text sets parameters of the session.
+    /// True if its text sets parameters of the session, or takes its locks.
     sets_session: bool,
     /// True if its text may notify sessions by a function.
     notifies: bool,
@@ -131,7 +131,9 @@ impl Prepared {
             block: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
-            sets_session: lower.contains("set_config"),
+            sets_session: ["set_config", "advisory_"]
+                .iter()
+                .any(|name| lower.contains(name)),
             asks_session: SESSION_FUNCTIONS.iter().any(|name| lower.contains(name)),
             class,
             declared: declared.to_vec(),
@@ -462,7 +464,7 @@ impl Prepared {
         &self.arguments
     }
 
-    /// True if it may set parameters of the session.
+    /// True if it may set parameters of the session, or take its locks, so that it runs once.
     pub(crate) fn sets_session(&self) -> bool {
         self.sets_session
     }
@@ -560,35 +562,6 @@ fn is_signal(statement: &Statement) -> bool {
         statement,
         Statement::LISTEN { .. } | Statement::UNLISTEN { .. } | Statement::NOTIFY { .. }
     )
-}
-
-/// `WITH … INSERT … SELECT` as `INSERT … WITH … SELECT`, which is the same and is known to write.
-fn with_before_insert(statement: Statement) -> Statement {
-    let is_it = |query: &Query| {
-        query.with.is_some()
-            && changes_in_with(query).next().is_none()
-            && matches!(&*query.body, SetExpr::Insert(Statement::Insert(insert))
-                if insert.source.as_ref().is_some_and(|source| source.with.is_none()))
-    };
-    match statement {
-        Statement::Query(mut query) if is_it(&query) => {
-            let with = query.with.take();
-            match *query.body {
-                SetExpr::Insert(Statement::Insert(mut insert)) => {
-                    if let Some(source) = &mut insert.source {
-                        source.with = with;
-                    }
-                    Statement::Insert(insert)
-                }
-                body => {
-                    query.body = Box::new(body);
-                    query.with = with;
-                    Statement::Query(query)
-                }
-            }
-        }
-        other => other,
-    }
 }
 
 /// True for a `SELECT` of expressions alone, which reads no table.

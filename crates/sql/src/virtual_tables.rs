@@ -10,6 +10,7 @@ mod functions;
 mod indexes;
 mod information_schema;
 mod listed;
+mod locks;
 mod relations;
 mod sequences;
 mod standard;
@@ -151,6 +152,7 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(statistics::TABLES)
         .chain(views::TABLES)
         .chain(activity::TABLES)
-        .chain(listed::TABLES);
+        .chain(listed::TABLES)
+        .chain(locks::TABLES);
     tables.copied().collect::<Vec<_>>()
 }

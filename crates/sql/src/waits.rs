@@ -25,7 +25,7 @@ pub(crate) enum Awaited {
 }
 
 /// A call, by what it does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Call {
     Take(Key, Mode),
     TryTake(Key, Mode),
@@ -33,6 +33,16 @@ pub(crate) enum Call {
     Release(Key, bool),
     ReleaseAll,
     Sleep,
+}
+
+impl Call {
+    /// True if it never waits, so that it can be made in any statement of a session.
+    pub fn is_immediate(self) -> bool {
+        match self {
+            Call::TryTake(..) | Call::Release(..) | Call::ReleaseAll => true,
+            Call::Take(..) | Call::Sleep => false,
+        }
+    }
 }
 
 /// The outcome of a call.
@@ -170,7 +180,7 @@ mod tests {
 
     #[test]
     fn each_call_is_made_once_and_evaluations_are_bounded() {
-        let waits = Waits::of(Arc::new(AdvisoryLocks::default()).enter());
+        let waits = Waits::of(Arc::new(AdvisoryLocks::default()).enter(1));
         let (mut evaluations, mut made) = (0, 0);
         let calls = 2 * RECORDED_MAX;
         loop {
@@ -206,7 +216,7 @@ mod tests {
     }
     #[test]
     fn another_call_has_no_recorded_result() {
-        let waits = Waits::of(Arc::new(AdvisoryLocks::default()).enter());
+        let waits = Waits::of(Arc::new(AdvisoryLocks::default()).enter(1));
         let done = |_: &_| Ok(Called::Done(Value::Bool(true)));
         let key = |number| Call::Release(Key::One(number), false);
         waits.call(key(1), done, || Ok(())).expect("it is made");

@@ -1,7 +1,7 @@
 //! Locks of sessions and claims of rows, without threads.
 
 use super::{AdvisoryLocks, Claim, Key, Mode};
-use crate::claims::ROWS_OF_TABLE_MAX;
+use crate::claims::{ROWS_OF_TABLE_MAX, TableId};
 use crate::lock_modes::{RowMode, TableMode};
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const SHARED: Mode = Mode {
 #[test]
 fn a_shared_lock_does_not_overtake_an_exclusive_one_that_waits() {
     let locks = Arc::new(AdvisoryLocks::default());
-    let [first, second, third] = [(); 3].map(|()| locks.enter());
+    let [first, second, third] = [(); 3].map(|()| locks.enter(1));
     let key = Key::One(1);
     assert!(first.try_take(key, SHARED).expect("there is room"));
     locks
@@ -32,7 +32,7 @@ fn a_shared_lock_does_not_overtake_an_exclusive_one_that_waits() {
 #[test]
 fn a_circle_of_sessions_that_wait_is_found() {
     let locks = Arc::new(AdvisoryLocks::default());
-    let sessions = [(); 3].map(|()| locks.enter());
+    let sessions = [(); 3].map(|()| locks.enter(1));
     for (number, session) in (0..).zip(&sessions) {
         let taken = session.try_take(Key::Two(0, number), EXCLUSIVE);
         assert!(taken.expect("there is room"));
@@ -49,7 +49,7 @@ fn a_circle_of_sessions_that_wait_is_found() {
 #[test]
 fn a_session_that_ends_leaves_nothing_behind() {
     let locks = Arc::new(AdvisoryLocks::default());
-    let session = locks.enter();
+    let session = locks.enter(1);
     let of_transaction = Mode {
         of_transaction: true,
         ..EXCLUSIVE
@@ -69,9 +69,10 @@ fn a_session_that_ends_leaves_nothing_behind() {
 #[test]
 fn claims_are_given_back_in_order() {
     let locks = Arc::new(AdvisoryLocks::default());
-    let [first, second] = [(); 2].map(|()| locks.enter());
+    let [first, second] = [(); 2].map(|()| locks.enter(1));
     let claim = |of: &super::Locker, row, mode| {
-        of.claim((1, row), mode, false).expect("it is in the bound")
+        of.claim((TableId::nth(1), row), mode, false)
+            .expect("it is in the bound")
     };
     assert_eq!(claim(&first, 1, RowMode::KeyShare), Claim::New);
     let mark = first.mark();
@@ -93,18 +94,18 @@ fn claims_are_given_back_in_order() {
 #[test]
 fn a_transaction_with_many_claims_of_a_table_claims_all_of_it() {
     let locks = Arc::new(AdvisoryLocks::default());
-    let [first, second] = [(); 2].map(|()| locks.enter());
+    let [first, second] = [(); 2].map(|()| locks.enter(1));
     let rows = ROWS_OF_TABLE_MAX as u128;
     for row in 0..rows {
-        first.claim_changed((1, row), RowMode::NoKeyUpdate);
+        first.claim_changed((TableId::nth(1), row), RowMode::NoKeyUpdate);
     }
     let mark = first.mark();
-    assert!(!second.is_claimed((1, rows + 1), RowMode::Update));
-    first.claim_changed((1, rows), RowMode::NoKeyUpdate);
-    assert!(second.is_claimed((1, rows + 1), RowMode::Update));
-    assert!(!second.is_claimed((1, rows + 1), RowMode::KeyShare));
+    assert!(!second.is_claimed((TableId::nth(1), rows + 1), RowMode::Update));
+    first.claim_changed((TableId::nth(1), rows), RowMode::NoKeyUpdate);
+    assert!(second.is_claimed((TableId::nth(1), rows + 1), RowMode::Update));
+    assert!(!second.is_claimed((TableId::nth(1), rows + 1), RowMode::KeyShare));
     first.return_to(mark);
-    assert!(!second.is_claimed((1, rows + 1), RowMode::Update));
+    assert!(!second.is_claimed((TableId::nth(1), rows + 1), RowMode::Update));
     first.end_transaction();
     assert!(locks.state().rows.is_empty());
 }
@@ -112,20 +113,23 @@ fn a_transaction_with_many_claims_of_a_table_claims_all_of_it() {
 #[test]
 fn a_lock_of_a_table_excludes_claims_of_its_rows() {
     let locks = Arc::new(AdvisoryLocks::default());
-    let [first, second] = [(); 2].map(|()| locks.enter());
+    let [first, second] = [(); 2].map(|()| locks.enter(1));
     let of_transaction = |lock| Mode {
         lock,
         of_transaction: true,
     };
-    let taken = first.try_take(Key::Table(1), of_transaction(TableMode::Exclusive));
+    let taken = first.try_take(
+        Key::Table(TableId::nth(1)),
+        of_transaction(TableMode::Exclusive),
+    );
     assert!(taken.expect("there is room"));
-    assert!(second.is_claimed((1, 1), RowMode::KeyShare));
+    assert!(second.is_claimed((TableId::nth(1), 1), RowMode::KeyShare));
     first.end_transaction();
     second
-        .claim((1, 1), RowMode::KeyShare, false)
+        .claim((TableId::nth(1), 1), RowMode::KeyShare, false)
         .expect("it is in the bound");
     for (lock, is_free) in [(TableMode::Exclusive, false), (TableMode::Share, true)] {
-        let taken = first.try_take(Key::Table(1), of_transaction(lock));
+        let taken = first.try_take(Key::Table(TableId::nth(1)), of_transaction(lock));
         assert_eq!(taken.expect("there is room"), is_free, "{lock:?}");
     }
 }
@@ -138,8 +142,8 @@ const OF_TRANSACTION: Mode = Mode {
 #[test]
 fn a_session_has_the_weaker_modes_of_its_locks_and_claims() {
     let locks = Arc::new(AdvisoryLocks::default());
-    let [first, second] = [(); 2].map(|()| locks.enter());
-    let key = Key::Table(1);
+    let [first, second] = [(); 2].map(|()| locks.enter(1));
+    let key = Key::Table(TableId::nth(1));
     let take = |lock| {
         first.try_take(
             key,
@@ -151,18 +155,19 @@ fn a_session_has_the_weaker_modes_of_its_locks_and_claims() {
     };
     assert!(take(TableMode::Exclusive).expect("there is room"));
     // A change does not wait for the lock.
-    second.hold_changed(1);
+    second.hold_changed(TableId::nth(1));
     for lock in [TableMode::Exclusive, TableMode::Share, TableMode::RowShare] {
         assert!(take(lock).expect("there is room"), "{lock:?}");
     }
     assert!(!take(TableMode::AccessExclusive).expect("there is room"));
     let claim = |of: &super::Locker, mode, urgent| {
-        of.claim((2, 7), mode, urgent).expect("it is in the bound")
+        of.claim((TableId::nth(2), 7), mode, urgent)
+            .expect("it is in the bound")
     };
     assert_eq!(claim(&first, RowMode::Update, false), Claim::New);
     assert_eq!(claim(&second, RowMode::Update, true), Claim::New);
     for mode in [RowMode::Update, RowMode::Share] {
-        assert!(!first.is_claimed((2, 7), mode), "{mode:?}");
+        assert!(!first.is_claimed((TableId::nth(2), 7), mode), "{mode:?}");
         assert_eq!(claim(&first, mode, false), Claim::Had, "{mode:?}");
     }
 }
@@ -170,7 +175,7 @@ fn a_session_has_the_weaker_modes_of_its_locks_and_claims() {
 #[test]
 fn a_holder_that_waits_is_not_in_a_circle_with_those_behind_it() {
     let locks = Arc::new(AdvisoryLocks::default());
-    let [first, second, third] = [(); 3].map(|()| locks.enter());
+    let [first, second, third] = [(); 3].map(|()| locks.enter(1));
     let key = Key::One(1);
     for of in [&first, &third] {
         assert!(of.try_take(key, SHARED).expect("there is room"));
@@ -186,14 +191,18 @@ fn a_holder_that_waits_is_not_in_a_circle_with_those_behind_it() {
 #[test]
 fn a_lock_that_waits_for_claims_goes_before_new_ones() {
     let locks = Arc::new(AdvisoryLocks::default());
-    let [first, second, third] = [(); 3].map(|()| locks.enter());
+    let [first, second, third] = [(); 3].map(|()| locks.enter(1));
     let claim = |of: &super::Locker, row| {
-        of.claim((1, row), RowMode::Update, false)
+        of.claim((TableId::nth(1), row), RowMode::Update, false)
             .expect("it is in the bound")
     };
     assert_eq!(claim(&first, 1), Claim::New);
     let mut state = locks.state();
-    state.wait_for(second.session, Key::Table(1), TableMode::Exclusive);
+    state.wait_for(
+        second.session,
+        Key::Table(TableId::nth(1)),
+        TableMode::Exclusive,
+    );
     drop(state);
     assert_eq!(claim(&third, 2), Claim::Refused);
     assert_eq!(claim(&first, 2), Claim::New);
@@ -202,13 +211,17 @@ fn a_lock_that_waits_for_claims_goes_before_new_ones() {
 #[test]
 fn only_the_end_of_an_awaited_lock_wakes_others() {
     let locks = Arc::new(AdvisoryLocks::default());
-    let [first, second] = [(); 2].map(|()| locks.enter());
+    let [first, second] = [(); 2].map(|()| locks.enter(1));
     for number in 0..2 {
-        let taken = first.try_take(Key::Table(number), OF_TRANSACTION);
+        let taken = first.try_take(Key::Table(TableId::nth(number)), OF_TRANSACTION);
         assert!(taken.expect("there is room"));
     }
     let mut state = locks.state();
-    state.wait_for(second.session, Key::Table(0), TableMode::Share);
+    state.wait_for(
+        second.session,
+        Key::Table(TableId::nth(0)),
+        TableMode::Share,
+    );
     state.return_to(first.session, 1);
     assert!(!state.wakes);
     state.return_to(first.session, 0);

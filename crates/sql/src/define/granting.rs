@@ -2,6 +2,8 @@
 //! their rights, and no statement changes it. A statement that asks for nothing else than the configuration gives is
 //! taken, with a notice; every other one is refused, and says where the right is given.
 
+use super::routines::check_routines;
+use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::keyspace;
 use crate::parse::{ObjectKind, Objects, Privileges, RightsCommand, Role};
@@ -82,16 +84,17 @@ impl Need {
 /// Runs a statement on rights.
 ///
 /// # Errors
-/// `0A000` if it asks for other rights than the configuration gives; `42704`, `42P01` or `3F000` if it names something
+/// `0A000` if it asks for other rights than the configuration gives; `42704`, `42883`, `42P01` or `3F000` if it names something
 /// that does not exist; `42710` for a role that exists; `0LP01` for a privilege that its objects do not have.
 pub(super) fn run(
     source: &dyn Source,
+    database: &Database,
     command: &RightsCommand,
     owners: Owners<'_>,
     rights: &Rights,
 ) -> Result<Complete, SqlError> {
     match command {
-        RightsCommand::Privileges(asked) => privileges(source, asked, owners, rights),
+        RightsCommand::Privileges(asked) => privileges(source, database, asked, owners, rights),
         RightsCommand::Membership { is_grant } => Err(SqlError::unsupported(format!(
             "{} of roles to roles is not supported: a user has no roles",
             word_of(*is_grant)
@@ -114,6 +117,7 @@ fn word_of(is_grant: bool) -> &'static str {
 
 fn privileges(
     source: &dyn Source,
+    database: &Database,
     asked: &Privileges,
     owners: Owners<'_>,
     rights: &Rights,
@@ -126,6 +130,9 @@ fn privileges(
         return Err(
             SqlError::unsupported(format!("{word} with GRANT OPTION is not supported")).hint(GIVE),
         );
+    }
+    if let Objects::Named(ObjectKind::Routine(word), names) = &asked.on {
+        check_routines(source, database, (*word, names.as_slice()), asked)?;
     }
     let needs = needs_of(source, asked, rights.path())?;
     for role in &asked.roles {
@@ -271,7 +278,7 @@ fn access_of(
     if privilege == "all" && !is_grant {
         return Ok(match kind {
             ObjectKind::Table | ObjectKind::Sequence => Some(Access::Read),
-            ObjectKind::Routine => Some(Access::Write),
+            ObjectKind::Routine(_) => Some(Access::Write),
             _ => None,
         });
     }
@@ -286,7 +293,7 @@ fn access_of(
         (ObjectKind::Schema, "all" | "create") => Access::Define,
         (ObjectKind::Database, "connect") => return Ok(None),
         (ObjectKind::Database, "all" | "create" | "temporary") => Access::Define,
-        (ObjectKind::Routine, "all" | "execute") => Access::Write,
+        (ObjectKind::Routine(_), "all" | "execute") => Access::Write,
         (ObjectKind::Type, "all" | "usage") => return Ok(None),
         (_, other) if KNOWN.contains(&other) => {
             let what = match kind {
@@ -294,7 +301,7 @@ fn access_of(
                 ObjectKind::Sequence => "sequence",
                 ObjectKind::Schema => "schema",
                 ObjectKind::Database => "database",
-                ObjectKind::Routine => "routine",
+                ObjectKind::Routine(_) => "routine",
                 ObjectKind::Type | ObjectKind::Other(_) => "type",
             };
             return Err(SqlError::new(

@@ -173,7 +173,8 @@ pub(super) fn new_index(
         // The index is in its table's schema, even if its name has another one.
         Some(name) => qualified(name)?.1,
         None => {
-            let parts: Vec<String> = elements.iter().map(name_of_element).collect();
+            let parts = elements.iter().map(name_of_element);
+            let parts: Vec<String> = parts.chain(include.iter().map(name_of)).collect();
             let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
             free_name(tx, &relation.name, &parts, "idx", &[])?
         }

@@ -31,6 +31,7 @@ mod reference;
 mod rename;
 mod retype;
 mod rewritten;
+mod routines;
 mod rule;
 mod schema;
 mod sequence;
@@ -130,7 +131,7 @@ pub(crate) fn run(
         return Ok(complete);
     }
     if let Some(command) = prepared.rights_command() {
-        return granting::run(tx.view(), command, user, &prepared.rights());
+        return granting::run(tx.view(), database, command, user, &prepared.rights());
     }
     let Some(statement) = prepared.statement() else {
         return Err(SqlError::syntax("there is nothing to define"));

@@ -6,7 +6,7 @@
 
 use super::subquery::InnerQuery;
 use super::subquery::Question;
-use super::{Expr, Parameters, Scope, whole_row};
+use super::{Expr, Parameters, Scope, ScopeTable, whole_row};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::rights::Rights;
@@ -107,6 +107,20 @@ impl Around {
             }
         }
         None
+    }
+
+    /// True if a name means a row of a query around this one: it is not a column's there, nor in one between them.
+    pub fn has_row(&self, name: &str) -> bool {
+        for scope in self.outer.iter().rev() {
+            let is_it = |table: &ScopeTable| table.is_named(None, name) && !table.is_scalar;
+            if scope.find(None, name).is_ok() {
+                return false;
+            }
+            if scope.tables.iter().any(is_it) {
+                return true;
+            }
+        }
+        false
     }
 
     fn ask_column(&mut self, level: usize, expr: Expr, spec: TypeSpec) -> (Expr, TypeSpec) {

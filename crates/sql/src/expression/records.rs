@@ -131,7 +131,10 @@ impl Compiler<'_> {
 
     /// The name of a column, if an expression in parentheses is the name of a table: `(table).column`.
     pub(super) fn column_of_row(&mut self, root: &Tree, field: &ast::Ident) -> Option<Tree> {
-        let (name, _) = self.table_of(root)?;
+        let name = match self.table_of(root) {
+            Some((name, _)) => name,
+            None => self.table_around(root)?,
+        };
         Some(Tree::CompoundIdentifier(vec![name.clone(), field.clone()]))
     }
 
@@ -147,6 +150,20 @@ impl Compiler<'_> {
         let mut tables = self.scope.tables.iter();
         let table = tables.find(|table| table.is_named(None, &name) && !table.is_scalar)?;
         (self.scope.find(None, &name).is_err()).then_some((ident, table))
+    }
+
+    /// The table of a query around this one that a name means, also in parentheses: neither this query nor one between
+    /// them has a column of the name.
+    fn table_around<'t>(&self, mut tree: &'t Tree) -> Option<&'t ast::Ident> {
+        while let Tree::Nested(inner) = tree {
+            tree = inner;
+        }
+        let Tree::Identifier(ident) = tree else {
+            return None;
+        };
+        let name = name_of(ident);
+        let around = self.nested.as_ref()?.queries.around();
+        (self.scope.find(None, &name).is_err() && around.has_row(&name)).then_some(ident)
     }
 
     /// A field of a row that is a value.

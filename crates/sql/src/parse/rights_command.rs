@@ -4,9 +4,9 @@
 //! know what a statement asks for.
 
 use super::errors::syntax;
-use crate::error::SqlError;
-use crate::names::name_of;
-use sqlparser::ast::ObjectName;
+use crate::error::{SqlError, code};
+use crate::names::{DATABASE, name_of, parts_of};
+use sqlparser::ast::{DataType, ObjectName};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
@@ -26,6 +26,33 @@ pub(crate) enum RightsCommand {
     },
 }
 
+impl RightsCommand {
+    /// Checks the names of databases: there is one, under the name by which the session connected and its own.
+    ///
+    /// # Errors
+    /// `3D000` for another name.
+    pub fn check_databases(&self, connected: &str) -> Result<(), SqlError> {
+        let RightsCommand::Privileges(Privileges {
+            on: Objects::Named(ObjectKind::Database, names),
+            ..
+        }) = self
+        else {
+            return Ok(());
+        };
+        for name in names {
+            let name = parts_of(name)?.pop().unwrap_or_default();
+            if name != connected && name != DATABASE {
+                let text = format!("database \"{name}\" does not exist");
+                return Err(SqlError::new(code::UNKNOWN_DATABASE, text));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The types of a routine's arguments, if they are named.
+pub(crate) type Arguments = Option<Vec<DataType>>;
+
 /// Privileges to give or to take.
 #[derive(Clone, Debug)]
 pub(crate) struct Privileges {
@@ -33,6 +60,8 @@ pub(crate) struct Privileges {
     /// In lower case; `all` for all.
     pub privileges: Vec<String>,
     pub on: Objects,
+    /// The types of the arguments of routines, for each that is named with them.
+    pub arguments: Vec<Arguments>,
     pub roles: Vec<Role>,
     /// `WITH GRANT OPTION`, or `GRANT OPTION FOR`.
     pub has_option: bool,
@@ -56,7 +85,8 @@ pub(crate) enum ObjectKind {
     Sequence,
     Schema,
     Database,
-    Routine,
+    /// By its word.
+    Routine(&'static str),
     Type,
     /// Of a kind that is not there.
     Other(&'static str),
@@ -76,9 +106,9 @@ const KINDS: [(&str, &str, ObjectKind); 13] = [
     ("sequence", "sequences", ObjectKind::Sequence),
     ("schema", "schemas", ObjectKind::Schema),
     ("database", "", ObjectKind::Database),
-    ("function", "functions", ObjectKind::Routine),
-    ("procedure", "procedures", ObjectKind::Routine),
-    ("routine", "routines", ObjectKind::Routine),
+    ("function", "functions", ObjectKind::Routine("function")),
+    ("procedure", "procedures", ObjectKind::Routine("procedure")),
+    ("routine", "routines", ObjectKind::Routine("routine")),
     ("type", "types", ObjectKind::Type),
     ("domain", "", ObjectKind::Type),
     ("language", "", ObjectKind::Other("LANGUAGE")),
@@ -208,7 +238,7 @@ fn privileges(
         skip(parser);
         return Ok(RightsCommand::Membership { is_grant });
     }
-    let on = objects(parser, is_default)?;
+    let (on, arguments) = objects(parser, is_default)?;
     expect(parser, to)?;
     let roles = roles(parser)?;
     if is_grant && take(parser, "with") {
@@ -227,6 +257,7 @@ fn privileges(
         is_grant,
         privileges: given,
         on,
+        arguments,
         roles,
         has_option,
         is_default,
@@ -248,7 +279,10 @@ fn privilege(parser: &mut Parser<'_>) -> Result<String, ParserError> {
     Ok(name)
 }
 
-fn objects(parser: &mut Parser<'_>, is_default: bool) -> Result<Objects, ParserError> {
+fn objects(
+    parser: &mut Parser<'_>,
+    is_default: bool,
+) -> Result<(Objects, Vec<Arguments>), ParserError> {
     if is_default || take(parser, "all") {
         let found = KINDS
             .iter()
@@ -258,11 +292,11 @@ fn objects(parser: &mut Parser<'_>, is_default: bool) -> Result<Objects, ParserE
             return parser.expected("the kind of objects", next);
         };
         if is_default {
-            return Ok(Objects::New(*kind));
+            return Ok((Objects::New(*kind), Vec::new()));
         }
         expect(parser, "in")?;
         expect(parser, "schema")?;
-        return Ok(Objects::AllIn(*kind, names(parser)?));
+        return Ok((Objects::AllIn(*kind, names(parser)?.0), Vec::new()));
     }
     // A table may have the name of a kind.
     let is_name = matches!(
@@ -278,26 +312,40 @@ fn objects(parser: &mut Parser<'_>, is_default: bool) -> Result<Objects, ParserE
         parser.next_token();
         take(parser, "wrapper");
     }
-    Ok(Objects::Named(kind, names(parser)?))
+    let (names, arguments) = names(parser)?;
+    Ok((Objects::Named(kind, names), arguments))
 }
 
 /// Names of objects; those of routines with their arguments.
-fn names(parser: &mut Parser<'_>) -> Result<Vec<ObjectName>, ParserError> {
-    parser.parse_comma_separated(|parser| {
+fn names(parser: &mut Parser<'_>) -> Result<(Vec<ObjectName>, Vec<Arguments>), ParserError> {
+    let all = parser.parse_comma_separated(|parser| {
         let name = parser.parse_object_name(false)?;
-        if parser.consume_token(&Token::LParen) {
-            let mut depth = 1;
-            while depth > 0 {
-                match parser.next_token().token {
-                    Token::LParen => depth += 1,
-                    Token::RParen => depth -= 1,
-                    Token::EOF => return parser.expected(")", parser.peek_token()),
-                    _ => {}
-                }
-            }
+        Ok((name, arguments(parser)?))
+    })?;
+    Ok(all.into_iter().unzip())
+}
+
+/// The types of the arguments of a routine, if it has parentheses behind its name.
+fn arguments(parser: &mut Parser<'_>) -> Result<Arguments, ParserError> {
+    if !parser.consume_token(&Token::LParen) {
+        return Ok(None);
+    }
+    if parser.consume_token(&Token::RParen) {
+        return Ok(Some(Vec::new()));
+    }
+    let types = parser.parse_comma_separated(|parser| {
+        if !take(parser, "in") {
+            take(parser, "variadic");
         }
-        Ok(name)
-    })
+        let first = parser.parse_data_type()?;
+        // A name comes before its type.
+        match parser.peek_token_ref().token {
+            Token::Comma | Token::RParen => Ok(first),
+            _ => parser.parse_data_type(),
+        }
+    })?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Some(types))
 }
 
 fn roles(parser: &mut Parser<'_>) -> Result<Vec<Role>, ParserError> {

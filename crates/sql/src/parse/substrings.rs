@@ -1,9 +1,8 @@
 //! `substring(text SIMILAR pattern ESCAPE letter)`, which the parser does not know, as the call with three arguments that
-//! it is; the clauses of recursive queries that are not supported, refused by their names.
+//! it is.
 
-use super::words::{is_one_of, is_word};
-use crate::error::SqlError;
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
+use super::words::is_word;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// A parenthesis that is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,45 +58,6 @@ pub(super) fn with_substrings(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSp
         is_called = is_substring;
     }
     tokens
-}
-
-/// Refuses `SEARCH` and `CYCLE` of recursive queries.
-///
-/// # Errors
-/// `0A000`, and its place.
-pub(super) fn check_recursion(tokens: &[TokenWithSpan]) -> Result<(), (SqlError, Location)> {
-    if !tokens
-        .iter()
-        .any(|token| is_one_of(token, &["search", "cycle"]))
-    {
-        return Ok(());
-    }
-    let seen = tokens
-        .iter()
-        .filter(|token| !matches!(token.token, Token::Whitespace(_)));
-    let seen: Vec<&TokenWithSpan> = seen.collect();
-    for pair in seen.windows(4) {
-        let [close, word, one, other] = pair else {
-            continue;
-        };
-        let is_search = is_word(word, "search")
-            && is_one_of(one, &["breadth", "depth"])
-            && is_word(other, "first");
-        let is_cycle = is_word(word, "cycle")
-            && matches!(one.token, Token::Word(_))
-            && (is_word(other, "set") || other.token == Token::Comma);
-        let what = match (is_search, is_cycle) {
-            (true, _) => "SEARCH",
-            (_, true) => "CYCLE",
-            _ => continue,
-        };
-        if close.token == Token::RParen {
-            let error = SqlError::unsupported(format!("{what} of WITH RECURSIVE is not supported"));
-            let hint = "Collect the path in an array of the query's own, as PostgreSQL's documentation shows it.";
-            return Err((error.hint(hint), word.span.start));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `table.*` as a value before an operator, `table.*::text`, and the fields of a row, `(row).*`. The parser knows the first
+//! `table.*` as a value before or behind an operator, `table.*::text`, and the fields of a row, `(row).*`. The parser knows the first
 //! alone in a list and in calls, the second not. It reads a name or a field `*`, without quotes, which the compiler takes
 //! for the whole row.
 
@@ -19,7 +19,7 @@ pub(super) fn with_whole_rows(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSp
         let mut behind = tokens.iter().skip(at + 1);
         let next = behind.find(|token| !matches!(token.token, Token::Whitespace(_)));
         let is_of_row = at > 1 && tokens.get(at - 2).map(|of| &of.token) == Some(&Token::RParen);
-        if (is_of_row || next.is_some_and(takes_value))
+        if (is_of_row || next.is_some_and(takes_value) || is_behind_operator(&tokens, at))
             && let Some(star) = tokens.get_mut(at)
         {
             star.token = Token::Word(Word {
@@ -30,6 +30,20 @@ pub(super) fn with_whole_rows(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSp
         }
     }
     tokens
+}
+
+/// True if the name whose `*` is at a place is the value behind an operator.
+fn is_behind_operator(tokens: &[TokenWithSpan], star: usize) -> bool {
+    let mut at = star;
+    while at >= 2
+        && tokens.get(at - 1).map(|of| &of.token) == Some(&Token::Period)
+        && matches!(tokens.get(at - 2).map(|of| &of.token), Some(Token::Word(_)))
+    {
+        at -= 2;
+    }
+    let mut before = tokens.iter().take(at).rev();
+    let before = before.find(|token| !matches!(token.token, Token::Whitespace(_)));
+    before.is_some_and(|token| takes_value(token) && !is_word(token, "is"))
 }
 
 /// True for an operator that has a value before it.

@@ -276,7 +276,8 @@ impl InsertPlan {
                 continue;
             }
             memory.take_bytes(touched.note(self.number, &key).1)?;
-            let change = changes.of_given(&Values(&there), &with.over(&*tx, kept), key)?;
+            let reading = &with.over(&*tx, kept);
+            let change = changes.of_given(&*tx, &Values(&there), reading, key)?;
             arbiters.replace(self.number, Some(&before), &change.row)?;
             inserting.inserted(&change.row, &with.over(&*tx, kept))?;
             memory.take_bytes(change.bytes())?;

@@ -7,6 +7,7 @@ use super::target::key_columns;
 use super::whole::{conditions_first, insert_whole, with_row};
 use super::write::{columns_of, is_referenced, whole_row};
 use crate::aggregate::key_of_row;
+use crate::claims::TableId;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Environment, Expr, Scope, Typed, row_of};
 use crate::index_names::changed_with;
@@ -17,6 +18,7 @@ use crate::names::parts_of;
 use crate::parse::query_of;
 use crate::relation::{Relation, RelationColumn, StoredColumn};
 use crate::rows::InputRow;
+use crate::source::Source;
 use crate::values::cast::Coercion;
 use crate::write_target::WriteTarget;
 use sardonyx::low_level::Address;
@@ -334,12 +336,14 @@ impl Changes {
     /// Evaluation errors; a value that does not fit its column.
     pub fn of_given(
         &self,
+        source: &dyn Source,
         row: &dyn InputRow,
         with: &Environment<'_>,
         key: Vec<Value>,
     ) -> Result<Change, SqlError> {
         if let Some(claims) = &with.context.claims {
-            claims.changes(self.number, &key_of_row(&key), self.row_mode());
+            let table = TableId::of(source.definitions(), self.number);
+            claims.changes(table, &key_of_row(&key), self.row_mode());
         }
         self.of_row(row, with, Found::Key(key), self.width)
     }
@@ -355,7 +359,7 @@ impl Changes {
         with: &Environment<'_>,
     ) -> Result<Change, SqlError> {
         let key = columns_of(row, &self.key)?;
-        let change = self.of_given(row, with, key)?;
+        let change = self.of_given(&*tx, row, with, key)?;
         self.apply(tx, std::slice::from_ref(&change), with)?;
         Ok(change)
     }

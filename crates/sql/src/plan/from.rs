@@ -2,21 +2,20 @@
 //! are places in the row of all of `FROM`.
 
 use super::draft::{Draft, FromJoin, FromNode, FromTable, Planned};
-use super::json_rows::{json_rows, takes_json_apart};
-use super::named::named_table;
+use super::named::{named_table, sampled_table};
 use super::planning::Planning;
 use super::presence::with_presence;
 use super::query::draft_query;
+use super::rows_from::called;
 use super::scopes::{append, placed, scope_of_columns, together};
-use super::series::{function, keywords, no_ancestors, unnest};
+use super::series::{keywords, no_ancestors, unnest};
 use super::tree::JoinKind;
 use crate::error::{SqlError, code};
 use crate::expression::{Comparison, Expr, Scope, ScopeColumn, ScopeTable, Typed};
 use crate::names::{name_of, parts_of, qualified};
 use crate::types::TypeSpec;
 use sqlparser::ast::{
-    FunctionArg, JoinConstraint, JoinOperator, ObjectName, Query, TableAlias, TableFactor,
-    TableWithJoins,
+    JoinConstraint, JoinOperator, Query, TableAlias, TableFactor, TableWithJoins,
 };
 use std::sync::Arc;
 
@@ -314,6 +313,14 @@ fn one(
         TableFactor::Table {
             name,
             alias,
+            args: None,
+            with_ordinality: false,
+            sample: Some(sample),
+            ..
+        } => sampled_table(planning, (name, sample), alias.as_ref(), start),
+        TableFactor::Table {
+            name,
+            alias,
             args: Some(_),
             with_ordinality,
             ..
@@ -388,21 +395,6 @@ fn one(
         _ => Err(SqlError::unsupported(
             "this is not supported in FROM: only tables, queries, joins and functions",
         )),
-    }
-}
-
-/// A function.
-fn called(
-    planning: &mut Planning<'_>,
-    around: &[&Scope],
-    (name, arguments): (&ObjectName, &[FunctionArg]),
-    alias: (Option<&TableAlias>, bool),
-    start: usize,
-) -> Result<Planned, SqlError> {
-    let plain = qualified(name)?.1;
-    match takes_json_apart(&plain) {
-        true => json_rows(planning, around, (&plain, arguments), alias, start),
-        false => function(planning, around, name, arguments, alias, start),
     }
 }
 

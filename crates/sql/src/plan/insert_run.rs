@@ -7,6 +7,7 @@ use super::insert::{Conflict, InsertPlan, InsertRows, Target};
 use super::output::Output;
 use super::write::{check_whole, insert_whole, whole_row, with_row};
 use crate::aggregate::key_of;
+use crate::claims::TableId;
 use crate::error::{SqlError, Violation, code};
 use crate::expression::{Environment, Expr, Kept};
 use crate::indexed::ColumnValue;
@@ -29,7 +30,7 @@ impl InsertPlan {
         tx: &mut dyn WriteTarget,
         with: &Environment<'_>,
     ) -> Result<(u64, Table), SqlError> {
-        self.note(with);
+        self.note(&*tx, with);
         if self.asks_beside_rows {
             return self.run_at_once(tx, with);
         }
@@ -60,9 +61,9 @@ impl InsertPlan {
     }
 
     /// Notes for `LOCK TABLE` that the transaction inserts rows.
-    fn note(&self, with: &Environment<'_>) {
+    fn note(&self, source: &dyn Source, with: &Environment<'_>) {
         if let Some(claims) = &with.context.claims {
-            claims.inserts(self.number);
+            claims.inserts(TableId::of(source.definitions(), self.number));
         }
     }
 
@@ -161,7 +162,7 @@ impl InsertPlan {
         rows: &[Vec<Value>],
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
-        self.note(with);
+        self.note(&*tx, with);
         let mut inserting = Inserting::of(self, with);
         for row in rows {
             with.context.look_at_row()?;
@@ -247,7 +248,7 @@ impl InsertPlan {
         rows: impl Iterator<Item = Result<Vec<Value>, SqlError>>,
         failed: &mut dyn FnMut(usize, SqlError) -> Result<(), SqlError>,
     ) -> Result<u64, SqlError> {
-        self.note(with);
+        self.note(&*tx, with);
         let mut inserting = Inserting::of(self, with);
         for (number, row) in rows.enumerate() {
             row.and_then(|row| inserting.insert(tx, row))

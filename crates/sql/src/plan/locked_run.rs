@@ -5,12 +5,14 @@
 //! it was read, or if a claimed row of the snapshot has changed since. The second one gives the claimed rows. Its reads
 //! are those that the commit compares: rows that were left out, and the order of all rows, are no part of the answer.
 
+use super::repeatable::steady_parts;
 use super::row_lock::{Meeting, RowLock};
 use super::select_run::RowSink;
 use super::tree::{Input, SelectPlan};
 use crate::advisory::Claim;
 use crate::aggregate::key_of;
 use crate::claiming::{Admitted, Claiming, Recorded, Row};
+use crate::claims::TableId;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::memory::{bytes_of, check_bytes};
@@ -27,7 +29,7 @@ const ROUNDS_MAX: usize = 100;
 /// The rows that a run may give.
 pub(crate) enum Admission<'a> {
     /// The rows that it got before.
-    Only(&'a Admitted, &'a Claiming),
+    Only(&'a Admitted, &'a Claiming, Vec<TableId>),
     /// The rows that it claims.
     Claim(Box<Round<'a>>),
 }
@@ -40,6 +42,8 @@ pub(crate) struct Round<'a> {
     with: &'a Environment<'a>,
     claiming: &'a Claiming,
     locks: &'a [RowLock],
+    /// The tables of the locks.
+    tables: Vec<TableId>,
     /// The bytes of the keys.
     bytes: Cell<usize>,
     got: RefCell<Admitted>,
@@ -53,20 +57,29 @@ pub(crate) struct Round<'a> {
     unconfirmed: Cell<usize>,
 }
 
+/// The tables of locks in a state.
+fn tables_of(source: &dyn Source, locks: &[RowLock]) -> Vec<TableId> {
+    let definitions = source.definitions();
+    let locks = locks.iter();
+    locks
+        .map(|lock| TableId::of(definitions, lock.table))
+        .collect()
+}
+
 fn locked_row(
-    locks: &[RowLock],
+    (locks, tables): (&[RowLock], &[TableId]),
     claiming: &Claiming,
     row: &dyn InputRow,
 ) -> Result<LockedRow, SqlError> {
     let mut keys = Vec::with_capacity(locks.len());
-    for lock in locks {
+    for (lock, table) in locks.iter().zip(tables) {
         let (mut key, mut bytes) = (Vec::with_capacity(lock.key.len()), Vec::new());
         for place in &lock.key {
             let value = row.value(*place)?;
             key_of(value, &mut bytes);
             key.push(value.to_value());
         }
-        keys.push(((lock.table, claiming.locker.hash_of(&bytes)), key));
+        keys.push(((*table, claiming.locker.hash_of(&bytes)), key));
     }
     Ok(keys)
 }
@@ -88,13 +101,15 @@ impl Admission<'_> {
         row: &dyn InputRow,
     ) -> Result<Option<LockedRow>, SqlError> {
         match self {
-            Admission::Only(admitted, claiming) => {
-                let keys = locked_row(locks, claiming, row)?;
-                let is_admitted = keys.iter().all(|(row, _)| admitted.rows.contains(row));
+            Admission::Only(admitted, claiming, tables) => {
+                let keys = locked_row((locks, tables), claiming, row)?;
+                let is_admitted =
+                    |(row, _): &(Row, Vec<Value>)| admitted.rows.contains(&(row.0.number, row.1));
+                let is_admitted = keys.iter().all(is_admitted);
                 Ok(is_admitted.then_some(keys))
             }
             Admission::Claim(round) => {
-                let keys = locked_row(locks, round.claiming, row)?;
+                let keys = locked_row((locks, &round.tables), round.claiming, row)?;
                 let stale = round.stale.borrow();
                 for (lock, (row, _)) in locks.iter().zip(&keys) {
                     let is_free = lock.meeting != Meeting::Skips
@@ -129,11 +144,17 @@ impl Admission<'_> {
 }
 
 impl<'a> Round<'a> {
-    fn new(with: &'a Environment<'a>, claiming: &'a Claiming, locks: &'a [RowLock]) -> Round<'a> {
+    fn new(
+        with: &'a Environment<'a>,
+        source: &dyn Source,
+        claiming: &'a Claiming,
+        locks: &'a [RowLock],
+    ) -> Round<'a> {
         Round {
             with,
             claiming,
             locks,
+            tables: tables_of(source, locks),
             bytes: Cell::new(0),
             got: RefCell::default(),
             new: RefCell::default(),
@@ -164,7 +185,10 @@ impl<'a> Round<'a> {
             }
             self.new.borrow_mut().push((*row, key.clone()));
             let is_compared = !self.claiming.has_newest();
-            if self.claiming.is_stale(self.with.context, row.0, key)? {
+            if self
+                .claiming
+                .is_stale(self.with.context, row.0.number, key)?
+            {
                 self.stale.borrow_mut().insert(*row);
                 self.give_back_since(before);
                 return Ok(false);
@@ -176,7 +200,7 @@ impl<'a> Round<'a> {
         let mut got = self.got.borrow_mut();
         for (row, key) in keys {
             self.bytes.set(self.bytes.get() + bytes_of(key));
-            got.rows.insert(*row);
+            got.rows.insert((row.0.number, row.1));
         }
         check_bytes(self.bytes.get())?;
         if let [(_, key)] = &keys[..] {
@@ -203,7 +227,7 @@ impl<'a> Round<'a> {
         let mut is_fresh = true;
         for (row, key) in self.new.take() {
             context.look_at_row()?;
-            if self.claiming.is_stale(context, row.0, &key)? {
+            if self.claiming.is_stale(context, row.0.number, &key)? {
                 self.claiming.locker.give_back(row);
                 self.stale.borrow_mut().insert(row);
                 is_fresh = false;
@@ -264,7 +288,7 @@ impl SelectPlan {
             return self.skipping(source, with, (most, claiming), sink);
         }
         let place = fails.then(|| claiming.record(Recorded::All));
-        let admission = Admission::Claim(Box::new(Round::new(with, claiming, &self.locks)));
+        let admission = Admission::Claim(Box::new(Round::new(with, source, claiming, &self.locks)));
         let ran = self.rows_of(source, with, (most, Some(&admission)), sink);
         if let (Some(place), Err(error)) = (place, &ran)
             && error.code == code::LOCK_NOT_AVAILABLE
@@ -306,10 +330,11 @@ impl SelectPlan {
         (most, claiming): (u64, &Claiming),
     ) -> Result<Admitted, SqlError> {
         let wanted = self.limits(with)?.1.min(most);
-        let admission = Admission::Claim(Box::new(Round::new(with, claiming, &self.locks)));
+        let admission = Admission::Claim(Box::new(Round::new(with, source, claiming, &self.locks)));
         let Admission::Claim(round) = &admission else {
             return Ok(Admitted::default());
         };
+        let calls = claiming.calls();
         for _ in 0..ROUNDS_MAX {
             let (mut count, mut ran) = (0, Ok(()));
             source.unnoted(&mut || {
@@ -318,6 +343,7 @@ impl SelectPlan {
             if let Err(error) = ran {
                 // The failure is an answer: what it follows from is compared at the commit.
                 if !error.is_interruption() && error.code != code::LOCK_NOT_AVAILABLE {
+                    claiming.rewind(calls);
                     let _: Result<(), SqlError> =
                         self.run_unseen(source, with, (most, &admission), &mut count);
                 }
@@ -328,7 +354,9 @@ impl SelectPlan {
                 break;
             }
             round.again();
+            claiming.rewind(calls);
         }
+        claiming.go_on();
         Ok(round.got.take())
     }
 
@@ -370,7 +398,8 @@ impl SelectPlan {
         (most, admitted, claiming): (u64, &Admitted, &Claiming),
         sink: RowSink<'_>,
     ) -> Result<(), SqlError> {
-        let admission = Admission::Only(admitted, claiming);
+        let tables = tables_of(source, &self.locks);
+        let admission = Admission::Only(admitted, claiming, tables);
         self.rows_of(source, with, (most, Some(&admission)), sink)
     }
 
@@ -382,19 +411,23 @@ impl SelectPlan {
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<bool, SqlError> {
-        let (Some(Admission::Only(admitted, _)), Input::Table(access), [_]) =
+        let (Some(Admission::Only(admitted, ..)), Input::Table(access), [_]) =
             (admission, &self.input, &self.locks[..])
         else {
             return Ok(false);
         };
         let mut more = true;
+        let mut conditions = Vec::new();
+        for condition in [&access.condition, &self.filter].into_iter().flatten() {
+            steady_parts(condition, &mut conditions);
+        }
         for key in &admitted.keys {
             if !more {
                 break;
             }
             source.point(access.table, key, &mut |row| {
                 with.context.look_at_row()?;
-                for condition in [&access.condition, &self.filter].into_iter().flatten() {
+                for condition in &conditions {
                     if !condition.holds(row, with)? {
                         return Ok(true);
                     }

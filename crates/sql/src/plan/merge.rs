@@ -14,6 +14,7 @@ use super::scopes::append;
 use super::target::{Target, TargetDraft};
 use super::tree::JoinKind;
 use crate::aggregate::key_of_row;
+use crate::claims::TableId;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Expr, Kept, Scope};
 use crate::lock_modes::RowMode;
@@ -207,7 +208,8 @@ impl MergePlan {
                     Action::Insert(_) | Action::Nothing => None,
                 };
                 if let (Some(mode), Some(claims)) = (mode, &with.context.claims) {
-                    claims.changes(number, &key_of_row(&key), mode);
+                    let table = TableId::of(source.definitions(), number);
+                    claims.changes(table, &key_of_row(&key), mode);
                 }
             }
             match (&arm.action, effect) {

@@ -9,15 +9,17 @@ use super::from::derived_from;
 use super::planning::Planning;
 use super::query::draft_query;
 use super::recursion::draft_recursion;
+use super::sampled::condition;
 use super::scopes::{placed, scope_of, scope_of_columns};
+use super::target::key_columns;
 use crate::error::{SqlError, code};
 use crate::expression::{ScopeColumn, ScopeTable};
 use crate::names::{name_of, qualified};
 use crate::path::schema_of;
-use crate::plan::views::{draft_by_itself, draft_view, kept_query};
+use crate::plan::views::{draft_by_itself, draft_view, kept_query, query_of};
 use crate::views::ViewDefinition;
 use crate::virtual_tables::{Contents, virtual_table};
-use sqlparser::ast::{self, TableAlias};
+use sqlparser::ast::{self, SetExpr, TableAlias, TableFactor};
 use std::sync::Arc;
 
 /// A table, a view, a query of `WITH`, or one of the catalogue's tables.
@@ -70,6 +72,43 @@ pub(crate) fn named_table(
     };
     let node = FromNode::Leaf(table, start..start + width);
     Ok((node, placed(of, alias, start)?))
+}
+
+/// A sample of a table's rows.
+///
+/// # Errors
+/// `0A000` for views and queries of `WITH`; the errors of the table and of the sample.
+pub(super) fn sampled_table(
+    planning: &mut Planning<'_>,
+    (name, sample): (&ast::ObjectName, &ast::TableSampleKind),
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let mut query = query_of("SELECT * FROM t")?;
+    if let SetExpr::Select(select) = &mut *query.body
+        && let Some(from) = select.from.first_mut()
+        && let TableFactor::Table { name: there, .. } = &mut from.relation
+    {
+        *there = name.clone();
+    }
+    let mut draft = draft_query(planning, &query)?;
+    let Some(FromNode::Leaf(FromTable::Relation(relation), places)) = &draft.from else {
+        return Err(SqlError::unsupported(
+            "TABLESAMPLE clause can only be applied to tables and materialized views",
+        ));
+    };
+    let first = places.start;
+    let key = key_columns(relation).into_iter();
+    let key = key.map(|column| first + column);
+    draft.condition = Some(condition(planning, sample, start, key)?);
+    let (table, columns) = derived_from(planning, draft)?;
+    let alias_name = match alias {
+        Some(alias) => name_of(&alias.name),
+        None => qualified(name)?.1,
+    };
+    let of = scope_of_columns(&alias_name, columns);
+    let places = start..start + of.columns.len();
+    Ok((FromNode::Leaf(table, places), placed(of, alias, start)?))
 }
 
 fn named_view(

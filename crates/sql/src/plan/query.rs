@@ -3,8 +3,9 @@
 use super::draft::{Draft, FromTable, NamedKind, NamedQuery};
 use super::planning::{Planning, Queries};
 use super::recursion::draft_recursion;
+use super::searching::with_clauses;
 use super::select::draft_select;
-use super::set_operation::draft_sets;
+use super::set_operation::{draft_branch, draft_sets};
 use super::tail::{Tail, limits, output_order};
 use super::tree::{SelectPlan, SharedQuery};
 use crate::class::change_behind_with;
@@ -208,6 +209,15 @@ fn draft_table(planning: &mut Planning<'_>, table: &ast::Table) -> Result<Draft,
 /// Plans the queries that `WITH` names: each may name those before it.
 fn name_queries(planning: &mut Planning<'_>, with: &ast::With) -> Result<(), SqlError> {
     for named in &with.cte_tables {
+        let mut names_of =
+            |with: Option<&ast::With>, first: &SetExpr| -> Result<Vec<String>, SqlError> {
+                with_named(planning, with, |planning| {
+                    let first = draft_branch(planning, first)?;
+                    Ok(first.items.into_iter().map(|item| item.name).collect())
+                })
+            };
+        let written = with_clauses(named, with.recursive, &mut names_of)?;
+        let named = written.as_ref().unwrap_or(named);
         let name = name_of(&named.alias.name);
         let own = std::mem::take(&mut planning.queries.around.asked);
         planning.queries.naming += 1;

@@ -11,6 +11,7 @@
 use super::draft::{Draft, FromTable, LastRound, NamedKind, NamedQuery};
 use super::planning::Planning;
 use super::query::with_named;
+use super::searching::is_hidden;
 use super::set_operation::{draft_branch, key_of_row, own_keys};
 use super::tree::Recursion;
 use crate::error::{SqlError, code};
@@ -138,6 +139,7 @@ fn draft_rounds(
     };
     let table = FromTable::Recursion(Box::new(recursion));
     let mut draft = Draft::of_rows(table, &name, columns);
+    draft.items.retain(|item| !is_hidden(&item.name));
     draft.has_subqueries = planning.queries.subqueries > before;
     Ok(Some(draft))
 }

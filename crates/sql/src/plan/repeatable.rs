@@ -1,7 +1,10 @@
 //! Queries with `SKIP LOCKED` run several times: to claim rows, to give them, and once more before the commit. So the same
-//! rows have to meet their conditions each time. Volatile functions that decide about rows are refused.
+//! rows have to meet their conditions each time.
 //!
-//! `random()` may decide about the order: the rows that were claimed are given in any case. The clock only goes on.
+//! In `WHERE` of one table, `random()` and advisory functions decide only while rows are claimed. The claimed rows are
+//! then given by their keys, without these parts of the condition ([`steady_parts`]). Other volatile functions that
+//! decide about rows are refused. `random()` may decide about the order: the rows that were claimed are given in any
+//! case. The clock only goes on.
 
 use super::tree::{Input, JoinNode, SelectPlan, Side};
 use crate::error::SqlError;
@@ -21,6 +24,29 @@ fn differs(expression: &Expr) -> bool {
     expression.any(&is_other)
 }
 
+/// The volatile functions that may decide in `WHERE` of one table: they leave nothing that another run would repeat.
+fn may_decide(part: &Expr) -> bool {
+    const NAMES: [&str; 7] = [
+        "random",
+        "pg_try_advisory_lock",
+        "pg_try_advisory_lock_shared",
+        "pg_try_advisory_xact_lock",
+        "pg_try_advisory_xact_lock_shared",
+        "pg_advisory_unlock",
+        "pg_advisory_unlock_shared",
+    ];
+    matches!(part, Expr::Call(function, _) if NAMES.iter().any(|name| function.is(name)))
+}
+
+/// Adds the parts of a condition that have the same value in each run.
+pub(super) fn steady_parts<'e>(condition: &'e Expr, parts: &mut Vec<&'e Expr>) {
+    match condition {
+        Expr::And(all) => all.iter().for_each(|part| steady_parts(part, parts)),
+        part if differs(part) => {}
+        part => parts.push(part),
+    }
+}
+
 /// The same for a key of the order, which may be random.
 fn differs_in_effect(key: &Expr) -> bool {
     let is_random = |part: &Expr| matches!(part, Expr::Call(function, _) if function.is("random"));
@@ -37,8 +63,17 @@ impl SelectPlan {
             let text = format!("{what} is not supported with SKIP LOCKED");
             Err(SqlError::unsupported(text))
         };
-        if self.input.differs() || self.filter.as_ref().is_some_and(differs) {
-            return refused("a volatile function in FROM or WHERE");
+        let decides = match &self.input {
+            // The claimed rows are given by their keys.
+            Input::Table(access) if self.locks.len() == 1 => {
+                let mut conditions = [&access.condition, &self.filter].into_iter().flatten();
+                let is_refused = |part: &Expr| is_other(part) && !may_decide(part);
+                conditions.any(|condition| condition.any(&is_refused))
+            }
+            input => input.differs() || self.filter.as_ref().is_some_and(differs),
+        };
+        if decides {
+            return refused("this volatile function in FROM or WHERE");
         }
         let mut sort = self.sort.iter();
         match sort.any(|key| differs_in_effect(&key.expression)) {

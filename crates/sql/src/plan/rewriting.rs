@@ -127,6 +127,9 @@ impl<'p> Rewriting<'p> {
         if !self.takes(row, with)? {
             return Ok((Some(whole_row(row, self.target.width)?), false));
         }
+        if let Some(reading) = with.reading {
+            self.target.claim(reading.source, row, with)?;
+        }
         match self.changes {
             Some(changes) => Ok((Some(changes.changed(row, with)?), true)),
             None => Ok((None, true)),

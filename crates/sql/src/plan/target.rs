@@ -11,6 +11,7 @@ use super::planning::Planning;
 use super::scopes::scope_of;
 use super::tree::Input;
 use crate::aggregate::key_of_row;
+use crate::claims::TableId;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr, Scope};
 use crate::lock_modes::RowMode;
@@ -71,6 +72,9 @@ fn one_table<'t>(
 ) -> Result<(&'t ast::ObjectName, Option<String>), SqlError> {
     crate::kept::table(&table.relation)?;
     match &table.relation {
+        TableFactor::Table {
+            sample: Some(_), ..
+        } => Err(SqlError::syntax("syntax error at or near \"tablesample\"")),
         TableFactor::Table {
             name,
             alias,
@@ -177,11 +181,17 @@ impl Target {
     }
 
     /// Claims a row that is to be changed, if the transaction may stay open.
-    fn claim(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<(), SqlError> {
+    pub fn claim(
+        &self,
+        source: &dyn Source,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
         let claims = with.context.claims.as_ref();
         if let Some(claims) = claims.filter(|claims| claims.claims_changes()) {
             let key = key_of_row(&self.key_of(row)?);
-            claims.changes(self.number, &key, self.mode);
+            let table = TableId::of(source.definitions(), self.number);
+            claims.changes(table, &key, self.mode);
         }
         Ok(())
     }
@@ -216,7 +226,7 @@ impl Target {
                     return Ok(true);
                 }
             }
-            self.claim(row, with)?;
+            self.claim(source, row, with)?;
             each(row)?;
             Ok(true)
         };

@@ -5,9 +5,10 @@ use super::given::Given;
 use super::history::{Told, is_of_the_engine};
 use super::parameters::plan_column;
 use super::state::{OpenTransaction, SessionState, TransactionState};
-use super::telling::{attach, count, portion_memory, remembered, told_of};
+use super::telling::{attach, count, not_held, portion_memory, remembered, told_of};
 use crate::begun::Begun;
 use crate::catalogue::CATALOGUE;
+use crate::claims::TableId;
 use crate::class::Class;
 use crate::constraints::{in_statement, set_constraints};
 use crate::copy;
@@ -75,9 +76,11 @@ fn context_of(
         inbox: state.inbox.clone(),
         listed: state.listed.clone(),
         waits: state.waits.clone(),
-        claims: state
-            .claims
-            .claiming(only_reads, database.tables().is_some()),
+        claims: state.claims.claiming(
+            only_reads,
+            database.tables().is_some(),
+            given.transaction.number,
+        ),
     }
 }
 
@@ -209,6 +212,7 @@ pub(super) fn read(
         count(&mut complete, table.as_ref(), database.memory())?;
         Ok((complete, table))
     });
+    let warnings = not_held(&draws);
     state.claims.base = None;
     let claimed = state.claims.take_log();
     if let (TransactionState::Open(open), true) = (&mut state.transaction, statement.only_signals())
@@ -237,6 +241,7 @@ pub(super) fn read(
         }
     }
     let (mut complete, table) = result.map_err(|error| statement.placed(error))?;
+    complete.notices.extend(warnings);
     attach(&mut complete, table, *rows_max, statement);
     Ok(complete)
 }
@@ -386,10 +391,14 @@ impl Call<'_> {
         let version = self
             .version
             .unwrap_or_else(|| database.version_in(&*self.tx));
+        let mut warnings = Vec::new();
         let (mut complete, table) = match given.statement.class() {
             Class::Define if !define::computes_rows(given.statement.statement()) => {
                 if self.version.is_none() {
                     database.catalogue_changed();
+                }
+                if let Some(command) = given.statement.rights_command() {
+                    command.check_databases(state.settings.database())?;
                 }
                 let sequences = &mut self.effects.sequences;
                 let Some(tx) = self.tx.define() else {
@@ -399,7 +408,10 @@ impl Call<'_> {
                 };
                 if database.tables().is_some() {
                     let emptied = define::emptied(tx.view(), given.statement);
-                    state.claims.empties(&emptied);
+                    let emptied = emptied.iter();
+                    let definitions = tx.view().definitions();
+                    let emptied = emptied.map(|number| TableId::of(definitions, *number));
+                    state.claims.empties(&emptied.collect::<Vec<_>>());
                 }
                 let user = &state.user;
                 let complete = define::run(tx, database, given.statement, sequences, (user, None))?;
@@ -416,9 +428,10 @@ impl Call<'_> {
                 let source: &dyn Source = &*self.tx;
                 let tables = table_numbers(given.statement, source);
                 let draws = Draws::refused(READS_ONLY);
-                let (result, _) = with_context(database, state, given, tables, draws, |with| {
+                let (result, draws) = with_context(database, state, given, tables, draws, |with| {
                     reading(given, version, source, with)
                 });
+                warnings = not_held(&draws);
                 result?
             }
             _ => {
@@ -436,6 +449,7 @@ impl Call<'_> {
                         writing(tx, given, version, with)
                     });
                 self.tx.change_found(false);
+                warnings = not_held(&draws);
                 *self.effects = std::mem::take(&mut draws.changes);
                 self.drawn = draws.take_drawn();
                 self.undrawn = draws.into_again();
@@ -450,6 +464,7 @@ impl Call<'_> {
                 read
             }
         };
+        complete.notices.extend(warnings);
         count(&mut complete, table.as_ref(), database.memory())?;
         let told = match given.digests {
             true => told_of(given.statement, &complete, table.as_ref()),

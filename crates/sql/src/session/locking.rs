@@ -6,20 +6,25 @@
 use super::Session;
 use super::state::TransactionState;
 use crate::advisory::{Key, Mode};
+use crate::claims::TableId;
 use crate::error::{SqlError, code};
-use crate::expression::Parameters;
+use crate::expression::{Parameters, Queries as _};
 use crate::lock_modes::TableMode;
 use crate::locking::outside_of_transactions;
+use crate::path::local;
 use crate::plan::planning::Planning;
+use crate::plan::views::names_read;
 use crate::prepared::Prepared;
+use crate::relation::{Relation, index_named, kind, object};
 use crate::result::{Complete, Outcome, Tag};
+use crate::rights::Access;
 use crate::source::Source;
 use sardonyx_base::waiting;
 use sqlparser::ast::{Lock, ObjectName, Statement};
 use std::time::Instant;
 
-/// A table to lock: its number and its name.
-type Locked = (u16, String);
+/// A table to lock, and its name.
+type Locked = (TableId, String);
 
 impl Session {
     /// Runs `LOCK TABLE`, if the statement is one.
@@ -38,7 +43,9 @@ impl Session {
 
     fn try_lock_tables(&mut self, statement: &Prepared, lock: &Lock) -> Result<(), SqlError> {
         match &self.state.transaction {
-            TransactionState::Open(open) if !open.is_implicit => {}
+            TransactionState::Open(open) if !open.is_implicit => {
+                self.locker.note_transaction(open.started.number);
+            }
             _ => return Err(outside_of_transactions()),
         }
         self.database.tables_in_memory("LOCK TABLE")?;
@@ -51,7 +58,7 @@ impl Session {
 
     fn lock_table(
         &self,
-        (table, name): (u16, &str),
+        (table, name): (TableId, &str),
         lock: TableMode,
         nowait: bool,
     ) -> Result<(), SqlError> {
@@ -123,25 +130,71 @@ fn named(
     let mut planning = Planning::new(source, &mut parameters, &statement.rights())?;
     let mut tables = Vec::with_capacity(lock.tables.len());
     for target in &lock.tables {
-        tables.push(table_of(&mut planning, &target.name, mode)?);
+        add_tables(source, &mut planning, (&target.name, mode), &mut tables)?;
     }
     Ok(tables)
 }
 
-fn table_of(
+/// Adds a table; for a view, the tables that it reads, also through other views.
+fn add_tables(
+    source: &dyn Source,
     planning: &mut Planning<'_>,
-    name: &ObjectName,
-    mode: TableMode,
-) -> Result<Locked, SqlError> {
-    if planning.view(name)?.is_some() {
-        return Err(
-            SqlError::unsupported("LOCK TABLE of a view is not supported")
-                .hint("Lock the tables that it reads."),
-        );
-    }
-    let relation = match mode {
-        TableMode::AccessShare => planning.relation(name)?,
-        _ => planning.relation_to_change(name)?,
+    (name, mode): (&ObjectName, TableMode),
+    tables: &mut Vec<Locked>,
+) -> Result<(), SqlError> {
+    let locked = |relation: &Relation| {
+        let table = TableId::of(source.definitions(), relation.number);
+        (table, relation.local().to_string())
     };
-    Ok((relation.number, relation.local().to_string()))
+    let access = match mode {
+        TableMode::AccessShare => Access::Read,
+        _ => Access::Write,
+    };
+    if let Some((name, view)) = planning.view(name)? {
+        planning.queries.rights().check(&name, access)?;
+        for name in names_read(source, &view)? {
+            // The others are views, and tables of the catalogue.
+            if source.table_named(&name).is_some() {
+                tables.push(locked(&Relation::named(source, &name)?));
+            }
+        }
+        return Ok(());
+    }
+    let relation = planning.relation(name);
+    let relation = relation.map_err(|error| not_a_table(source, planning, name, error))?;
+    if relation.notes.materialized.is_some() {
+        return Err(wrong_kind(relation.local(), "materialized views"));
+    }
+    if access > Access::Read {
+        planning.relation_to_change(name)?;
+    }
+    tables.push(locked(&relation));
+    Ok(())
+}
+
+/// The error of a name that is no table, with its kind if it is known.
+fn not_a_table(
+    source: &dyn Source,
+    planning: &Planning<'_>,
+    name: &ObjectName,
+    error: SqlError,
+) -> SqlError {
+    let rights = planning.queries.rights();
+    let Ok(found) = rights.path().find(source, name) else {
+        return error;
+    };
+    let is_sequence = matches!(object(source, kind::SEQUENCE, &found), Ok(Some(_)));
+    match error.code {
+        code::UNKNOWN_TABLE if is_sequence => wrong_kind(local(&found), "sequences"),
+        code::UNKNOWN_TABLE if index_named(source, &found).is_some() => {
+            wrong_kind(local(&found), "indexes")
+        }
+        _ => error,
+    }
+}
+
+fn wrong_kind(name: &str, kinds: &str) -> SqlError {
+    let text = format!("cannot lock relation \"{name}\"");
+    SqlError::new(code::WRONG_OBJECT_TYPE, text)
+        .detail(format!("This operation is not supported for {kinds}."))
 }

@@ -82,8 +82,7 @@ pub struct Session {
 impl Drop for Session {
     /// Drops its advisory locks and its temporary tables. After an error the next opening of the database drops them.
     fn drop(&mut self) {
-        self.locker.release_session();
-        self.locker.end_transaction();
+        self.locker.leave();
         if self.has_temporary {
             // It may wait for a long statement of another session.
             let _ = waiting::long(|| self.database.drop_temporary(&self.state.temporary));
@@ -116,7 +115,7 @@ impl Session {
         let (mut state, first_notices) = SessionState::new(&options, follows)?;
         state.inbox = Some(Arc::new(database.hub().enter(options.process)));
         state.temporary = database.next_temporary();
-        let locker = database.advisory().enter();
+        let locker = database.advisory().enter(options.process);
         state.claims.locker = Some(locker.clone());
         Ok(Session {
             database,

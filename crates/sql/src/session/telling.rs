@@ -8,9 +8,9 @@ use crate::error::SqlError;
 use crate::explain;
 use crate::memory::{SMALL_BYTES, WRITTEN, bytes_of as bytes_of_values, cover_portion};
 use crate::prepared::Prepared;
-use crate::result::{Complete, CopyData, RowStream, Rows};
+use crate::result::{Complete, CopyData, Notice, RowStream, Rows};
 use crate::rows::Table;
-use crate::sequences::Done;
+use crate::sequences::{Done, Draws};
 use crate::settings::Settings;
 use sardonyx::schema::Value;
 use sardonyx_base::memory::{Budget, Share};
@@ -135,6 +135,16 @@ pub(super) fn told_of(
         rows: complete.tag.rows.unwrap_or(0),
         digest: digests,
     }
+}
+
+/// The warnings of locks that a statement released, and the session did not have.
+pub(super) fn not_held(draws: &Draws) -> Vec<Notice> {
+    let warnings = draws.not_held.iter().map(|is_shared| {
+        let mode = if *is_shared { "Share" } else { "Exclusive" };
+        let text = format!("you don't own a lock of type {mode}Lock");
+        Notice::warning("01000", &text)
+    });
+    warnings.collect()
 }
 
 /// A statement as it is remembered.

@@ -8,7 +8,7 @@ use super::execute::{reading, table_numbers, with_context};
 use super::given::Given;
 use super::spans;
 use super::state::TransactionState;
-use super::telling::attach;
+use super::telling::{attach, not_held};
 use crate::begun::Begun;
 use crate::error::SqlError;
 use crate::expression::Environment;
@@ -101,12 +101,7 @@ impl Session {
         let draws = Draws::refused("a statement that waits draws no numbers from sequences");
         let read = |with: &Environment<'_>| reading(given, committed.version, source, with);
         let (result, draws) = with_context(&database, &mut self.state, given, tables, draws, read);
-        let warnings = draws.not_held.iter().map(|is_shared| {
-            let mode = if *is_shared { "Share" } else { "Exclusive" };
-            let text = format!("you don't own a lock of type {mode}Lock");
-            Notice::warning("01000", &text)
-        });
-        Ok((result?, warnings.collect()))
+        Ok((result?, not_held(&draws)))
     }
 
     /// Releases the locks and claims of a transaction that has ended. One that has failed keeps those from before its last

@@ -344,29 +344,31 @@ fn columns_of(relation: &Relation, index: &SeenIndex) -> String {
     columns.collect::<Vec<_>>().join(", ")
 }
 
-fn nulls_of(index: &SeenIndex) -> &'static str {
-    match index.nulls_equal {
-        true => " NULLS NOT DISTINCT",
-        false => "",
-    }
-}
-
 /// The statement that makes an index.
 pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
-    let columns = columns_of(relation, index);
     let unique = if index.unique { "UNIQUE " } else { "" };
+    format!(
+        "CREATE {unique}INDEX {} ON {} USING btree {}",
+        quoted(&index.name),
+        written_whole(&relation.name),
+        parts_of(relation, index)
+    )
+}
+
+/// The columns of an index, and the clauses behind them.
+fn parts_of(relation: &Relation, index: &SeenIndex) -> String {
+    let columns = columns_of(relation, index);
     let included = match index.included.is_empty() {
         true => String::new(),
         false => format!(" INCLUDE ({})", names_of(relation, &index.included)),
     };
     let condition = index.condition.as_ref();
     let condition = condition.map_or_else(String::new, |text| format!(" WHERE ({text})"));
-    let nulls = nulls_of(index);
-    format!(
-        "CREATE {unique}INDEX {} ON {} USING btree ({columns}){included}{nulls}{condition}",
-        quoted(&index.name),
-        written_whole(&relation.name)
-    )
+    let nulls = match index.nulls_equal {
+        true => " NULLS NOT DISTINCT",
+        false => "",
+    };
+    format!("({columns}){included}{nulls}{condition}")
 }
 
 /// The statements that make a table's indexes, without those of constraints, on another table.
@@ -376,11 +378,10 @@ pub(crate) fn own_indexes_on(relation: &Relation, other: &Relation) -> Vec<Strin
         indexes.filter(|index| !index.primary && !relation.notes.constraints.contains(&index.name));
     own.map(|index| {
         let unique = if index.unique { "UNIQUE " } else { "" };
-        let columns = columns_of(relation, &index);
+        let parts = parts_of(relation, &index);
         format!(
-            "CREATE {unique}INDEX ON {} ({columns}){}",
-            written_whole(&other.name),
-            nulls_of(&index)
+            "CREATE {unique}INDEX ON {} {parts}",
+            written_whole(&other.name)
         )
     })
     .collect()

@@ -1,7 +1,7 @@
 //! Tests of the catalogue's tables.
 
 /// PostgreSQL 15's columns, in its order.
-const COLUMNS: [(&str, &str); 53] = [
+const COLUMNS: [(&str, &str); 54] = [
     ("pg_am", "oid amname amhandler amtype"),
     ("pg_attrdef", "oid adrelid adnum adbin"),
     (
@@ -211,6 +211,11 @@ const COLUMNS: [(&str, &str); 53] = [
         "relid indexrelid schemaname relname indexrelname idx_blks_read idx_blks_hit",
     ),
     ("pg_views", "schemaname viewname viewowner definition"),
+    (
+        "pg_locks",
+        "locktype database relation page tuple virtualxid transactionid classid objid objsubid \
+         virtualtransaction pid mode granted fastpath waitstart",
+    ),
 ];
 
 #[test]

@@ -4,6 +4,7 @@
 mod catalogue;
 mod changes;
 mod checks;
+mod claimed_once;
 mod claims;
 mod common;
 mod copies;

@@ -192,6 +192,7 @@ const NOT_ON_NODES: &[&str] = &[
     "advisory_locks.sql",
     // Nor claims of rows.
     "claims.sql",
+    "table_locks.sql",
     "blocks.sql",
     "comments.sql",
     "identities.sql",
@@ -272,6 +273,10 @@ macro_rules! scripts {
 
 scripts! {
     claims: "claims.sql",
+    table_locks: "table_locks.sql",
+    recursions: "recursions.sql",
+    rows_from: "rows_from.sql",
+    asked_names: "asked_names.sql",
     with_writes: "with_writes.sql",
     database_names: "database_names.sql",
     merge: "merge.sql",

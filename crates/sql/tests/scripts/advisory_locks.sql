@@ -70,12 +70,24 @@ t
 statement ok
 SELECT pg_sleep(0)
 
-# They are for statements of their own.
+# Those that wait are for statements of their own.
 statement error 0A000
-SELECT pg_try_advisory_lock(generate_series) FROM generate_series(1, 3)
+SELECT pg_advisory_lock(generate_series) FROM generate_series(1, 3)
 
-statement error 0A000
+query
+SELECT pg_try_advisory_lock(generate_series) FROM generate_series(6, 8)
+----
+t
+f
+t
+
+statement ok
 CREATE TABLE locked AS SELECT pg_try_advisory_lock(11) AS l
+
+query
+SELECT l, pg_advisory_unlock(11), pg_advisory_unlock(11) FROM locked
+----
+t|t|f
 
 # A statement that waits is evaluated again after its wait: each of its calls is made once.
 session waiting

@@ -51,13 +51,10 @@ select * from a where id = 3
 
 # The rows of a query, and queries of WITH around.
 
-# Queries of WITH that only read are not seen there, yet.
-
-statement error 42P01
+query
 with w as (select 100 as k) insert into a select k, k, 'w' from w returning id, (select k + 1 from w)
-
-statement INSERT 0 1
-insert into a values (100, 100, 'w')
+----
+100|101
 
 query
 with gone as (delete from b where z = 20 returning z) insert into a select z, z, 'g' from gone returning id, (select count(*) from b), (select count(*) from gone)

@@ -69,15 +69,6 @@ CREATE VIEW v AS SELECT a FROM t WHERE a > 0 WITH LOCAL CHECK OPTION
 WITH CHECK OPTION is supported only on automatically updatable views
 HINT: Views are read only. A CHECK of the table holds for all programs.
 
-statement error 0A000
-WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) SEARCH DEPTH FIRST BY n SET o SELECT * FROM r
-----
-SEARCH of WITH RECURSIVE is not supported
-HINT: Collect the path in an array of the query's own, as PostgreSQL's documentation shows it.
-
-statement error 0A000
-WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) CYCLE n SET is_cycle USING path SELECT * FROM r
-
 query
 SELECT cycle, search FROM (SELECT 1 AS cycle, 2 AS search) cycle
 ----
@@ -111,9 +102,6 @@ query
 SELECT a FROM t WHERE a = 1 FOR SHARE
 ----
 1
-
-statement error 0A000
-SELECT * FROM t TABLESAMPLE SYSTEM (10)
 
 statement ok
 BEGIN

@@ -3,6 +3,9 @@
 //! Copies share their parts ([`Parts`]), so that each snapshot and each undo step has its own for some words. A name is
 //! found by its hash in one of a few lists, however many definitions there are.
 //!
+//! A number may be another definition's later. So programs that keep numbers while no transaction runs compare the
+//! [origin](Definitions::origin) as well.
+//!
 //! Invariants: the lists have exactly the names that are not dropped. `dropped` has exactly the other numbers.
 
 use super::{Definition, Kind};
@@ -10,6 +13,7 @@ use sardonyx_base::hash::Fnv1a;
 use sardonyx_base::parts::{Parts, PartsIter};
 use std::ops::Index;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The lists of names, as soon as there are more than [`FEW`].
 const LISTS: usize = 256;
@@ -19,10 +23,20 @@ const FEW: usize = 32;
 /// A name's hash and its number.
 type Named = (u32, u16);
 
+/// A definition under its number.
+#[derive(Clone, Debug)]
+struct Entry {
+    definition: Definition,
+    origin: u64,
+}
+
+/// The number of origins in this process.
+static ORIGINS: AtomicU64 = AtomicU64::new(0);
+
 /// Tables, journals and areas; their numbers are their places here.
 #[derive(Clone, Debug, Default)]
 pub struct Definitions {
-    entries: Parts<Arc<Definition>>,
+    entries: Parts<Arc<Entry>>,
     /// By the hash of the name. None of an empty list, one of a short one.
     names: Parts<Arc<Vec<Named>>, 16>,
     /// The numbers of what was dropped, the smallest one last.
@@ -45,7 +59,15 @@ impl Definitions {
     /// Returns `None` for a number that was never given.
     #[inline]
     pub fn get(&self, number: usize) -> Option<&Definition> {
-        self.entries.get(number).map(|entry| &**entry)
+        self.entries.get(number).map(|entry| &entry.definition)
+    }
+
+    /// A number that only this definition has in the process, from its creation until it is dropped, also under another
+    /// name. It is not stored. Returns `None` for a number that was never given.
+    #[inline]
+    pub fn origin(&self, number: u16) -> Option<u64> {
+        let entry = self.entries.get(usize::from(number));
+        entry.map(|entry| entry.origin)
     }
 
     /// The definitions, in the order of their numbers.
@@ -105,13 +127,20 @@ impl Definitions {
 
     /// Has another definition under a number, the next one at most.
     pub fn set(&mut self, number: usize, definition: Definition) {
-        if let Some(before) = self.entries.get(number).cloned() {
-            self.forget(&before, number as u16);
+        let before = self.entries.get(number).cloned();
+        if let Some(before) = &before {
+            self.forget(&before.definition, number as u16);
         }
         let (name, is_dropped) = (hash_of(&definition.name), definition.kind == Kind::Dropped);
+        let kept = before.filter(|before| before.definition.kind != Kind::Dropped && !is_dropped);
+        let next = || ORIGINS.fetch_add(1, Ordering::Relaxed);
+        let entry = Arc::new(Entry {
+            definition,
+            origin: kept.map_or_else(next, |before| before.origin),
+        });
         match self.entries.get_mut(number) {
-            Some(entry) => *entry = Arc::new(definition),
-            None => self.entries.push(Arc::new(definition)),
+            Some(there) => *there = entry,
+            None => self.entries.push(entry),
         }
         match is_dropped {
             true => {
@@ -167,7 +196,7 @@ impl Index<usize> for Definitions {
 
     #[inline]
     fn index(&self, number: usize) -> &Definition {
-        &self.entries[number]
+        &self.entries[number].definition
     }
 }
 
@@ -200,14 +229,14 @@ impl Eq for Definitions {}
 
 /// Definitions, in the order of their numbers.
 #[derive(Clone, Debug)]
-pub struct DefinitionsIter<'a>(PartsIter<'a, Arc<Definition>>);
+pub struct DefinitionsIter<'a>(PartsIter<'a, Arc<Entry>>);
 
 impl<'a> Iterator for DefinitionsIter<'a> {
     type Item = &'a Definition;
 
     #[inline]
     fn next(&mut self) -> Option<&'a Definition> {
-        self.0.next().map(|entry| &**entry)
+        self.0.next().map(|entry| &entry.definition)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

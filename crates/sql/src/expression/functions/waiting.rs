@@ -1,4 +1,5 @@
-//! Functions that wait: advisory locks and `pg_sleep`. They run in a statement of their own, outside the serial stage.
+//! Advisory locks and `pg_sleep`. Functions that may wait run in a statement of their own, outside the serial stage. The
+//! others run in any statement of a session.
 
 use super::definition::*;
 use crate::advisory::{Key, Locker, Mode};
@@ -64,17 +65,24 @@ fn key(a: Arguments<'_>) -> Key {
     }
 }
 
-/// Makes a call in a statement of its own.
+/// Makes a call.
 fn call(
     with: &Environment<'_>,
     call: Call,
     make: impl FnOnce(&Locker) -> Result<Called, SqlError>,
 ) -> Answer {
-    let waits = with.context.waits.as_ref().ok_or_else(|| {
-        SqlError::unsupported("advisory locks and pg_sleep are for statements of their own")
-            .hint("Send SELECT of the function alone, without FROM, and not behind other statements of one text.")
-    })?;
-    waits.call(call, make, || with.context.check_interrupted())
+    let context = with.context;
+    if let Some(waits) = &context.waits {
+        return waits.call(call, make, || context.check_interrupted());
+    }
+    if let (true, Some(claiming)) = (call.is_immediate(), &context.claims) {
+        context.database()?.tables_in_memory("an advisory lock")?;
+        return claiming.call(call, make);
+    }
+    Err(SqlError::unsupported(
+        "advisory locks that wait, and pg_sleep, are for statements of their own",
+    )
+    .hint("Send SELECT of the function alone, without FROM, and not behind other statements of one text; or call pg_try_advisory_lock."))
 }
 
 fn take(a: Arguments<'_>, with: &Environment<'_>, mode: Mode) -> Answer {

@@ -244,7 +244,8 @@ impl Session {
                     let read = begun.snapshot.life();
                     // Else the snapshot would be held while the changes are made.
                     let locks_rows = given.statement.locks_rows();
-                    state.claims.begin(None, false);
+                    // Others leave out the rows that it changes, until its end.
+                    state.claims.begin(None, true);
                     state.claims.base = locks_rows.then(|| begun.snapshot.clone());
                     let attempt = |with: &Environment<'_>| match given.statement.inserts() {
                         _ if is_open => open::run(&database, begun, given, with),
