@@ -51,16 +51,23 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         let is_object = to == SqlType::Oid || to.is_object();
         return level <= wanted || how >= Coercion::Assignment && (!is_object || level < 4);
     }
-    if from.is_text() && to.is_text() {
-        let is_wider = from != SqlType::OneChar || to == SqlType::Text;
-        return is_wider && to != SqlType::OneChar || how >= Coercion::Assignment;
+    let least = match (from, to) {
+        // A `"char"` is of no category of texts.
+        (SqlType::OneChar, SqlType::Text) => Some(Coercion::Implicit),
+        (SqlType::OneChar, to) if to.is_text() => Some(Coercion::Assignment),
+        (SqlType::Name, SqlType::OneChar) => Some(Coercion::Explicit),
+        (from, SqlType::OneChar) if from.is_text() => Some(Coercion::Assignment),
+        (SqlType::OneChar, Int4) | (Int4, SqlType::OneChar) => Some(Coercion::Explicit),
+        (SqlType::OneChar, _) | (_, SqlType::OneChar) => return false,
+        (SqlType::Name, SqlType::Varchar | SqlType::Char) => Some(Coercion::Assignment),
+        (from, to) if from.is_text() && to.is_text() => Some(Coercion::Implicit),
+        _ => None,
+    };
+    if let Some(least) = least {
+        return how >= least;
     }
     if let (Some(from), Some(to)) = (from.element(), to.element()) {
-        let are_numbers = from.is_number() && to.is_number();
-        return how == Coercion::Explicit
-            || from == to
-            || are_numbers && can_cast(from, to, how)
-            || from.is_text() && to.is_text();
+        return can_cast(from, to, how);
     }
     match (from, to) {
         (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) => true,

@@ -201,6 +201,7 @@ fn rows() -> Vec<Row> {
             about,
         });
     }
+    rows.retain(|row| row.function.is_none_or(|function| !function.0.is_old));
     rows
 }
 

@@ -3,8 +3,8 @@
 
 use super::Bad;
 use super::decode::{named_zone, unsupported_word};
-use super::fields::{Field, Kind, fields};
-use super::numbers::{fraction, whole};
+use super::fields::{Field, Kind, OF_DATE, fields, whole};
+use super::numbers::fraction;
 use super::parts::{Parts, mask};
 use super::words::{Unit, Word, word};
 use crate::values::zones::{Zone, moves_too_far};
@@ -25,7 +25,7 @@ pub(super) struct Clock<'z> {
 /// # Errors
 /// If it is none.
 pub(super) fn decode(text: &str, clock: &Clock<'_>) -> Result<(i64, i32), Bad> {
-    let fields = fields(text)?;
+    let fields = fields(text, OF_DATE).ok_or(Bad::Format)?;
     let (mut parts, mut found, mut unit, mut place) = (Parts::default(), 0, None, None);
     for at in 0..fields.len() {
         let taken = take(&mut parts, found, (&mut unit, &mut place), &fields, at)?;
@@ -144,7 +144,7 @@ fn take(
 
 /// A number behind the word for its unit.
 fn announced(parts: &mut Parts, unit: Unit, text: &str) -> Result<u32, Bad> {
-    let (value, rest) = whole(text).ok_or(Bad::Field)?;
+    let (value, rest) = whole::<i32>(text).ok_or(Bad::Field)?;
     let may_have_point = matches!(unit, Unit::Time | Unit::Second);
     let is_fraction = rest.starts_with('.') && may_have_point;
     if !(rest.is_empty() || is_fraction) {
