@@ -214,6 +214,10 @@ def is_cut(ours, theirs):
     """Is it the same text, or a number of more than 38 digits, rounded?"""
     if ours == theirs:
         return True
+    # Numbers of an array.
+    numbers = [NUMBER.findall(str(cell)) for cell in (ours, theirs)]
+    if str(ours).startswith("{") and len(numbers[0]) == len(numbers[1]) > 0 and NUMBER.sub("", str(ours)) == NUMBER.sub("", str(theirs)):
+        return all(map(is_cut, *numbers))
     # With the unit of pg_size_pretty.
     ours, theirs = (re.sub(r" (bytes|[kMGTP]B)$", "", str(cell)) for cell in (ours, theirs))
     try:

@@ -218,8 +218,10 @@ impl Compiler<'_> {
             list.duplicate_treatment = None;
             list.clauses.clear();
         }
-        let of_filter = self.filter_of(function).err();
-        of_filter.or_else(|| self.function(&plain).err())
+        // Groups are looked at last.
+        let is_first = |error: &SqlError| error.code != code::GROUPING;
+        let of_filter = self.filter_of(function).err().filter(is_first);
+        of_filter.or_else(|| self.function(&plain).err().filter(is_first))
     }
 
     /// `CURRENT_TIME(p)` and its kin: the beginning of the transaction, rounded to digits of a second's fraction.
@@ -286,10 +288,12 @@ impl Compiler<'_> {
                     None => kept,
                 };
                 let is_of_text = right.kind() == SqlType::Text;
+                let is_of_characters = right.kind() == SqlType::Char;
                 let sides = self.comparable(left, right, "=")?;
                 let equal = Expr::Compare(Comparison::Equal, Box::new(sides));
                 let spec = match kept.kind() {
                     // The type that `=` compares.
+                    SqlType::Varchar if is_of_characters => TypeSpec::plain(SqlType::Char),
                     SqlType::Varchar => TypeSpec::plain(SqlType::Text),
                     SqlType::Cidr => TypeSpec::plain(SqlType::Inet),
                     SqlType::Char if is_of_text => TypeSpec::plain(SqlType::Text),

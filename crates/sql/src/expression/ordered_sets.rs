@@ -74,6 +74,10 @@ impl Compiler<'_> {
             for fraction in &mut direct {
                 // A fraction, or an array of them: only a number beside it decides.
                 let is_decided = values.iter().all(|value| value.kind().is_number());
+                let is_interval = values.iter().all(|value| value.kind() == SqlType::Interval);
+                if set == OrderedSet::PercentileContinuous && !is_decided && !is_interval {
+                    return Err(refused);
+                }
                 if fraction.kind() == SqlType::Unknown && !is_decided {
                     let kinds = [SqlType::Unknown]
                         .into_iter()

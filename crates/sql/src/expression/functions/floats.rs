@@ -128,7 +128,7 @@ fn parts(size: f64) -> (f64, i32) {
 /// A polynomial, one step of Halley's method, and the root of the power of two.
 fn cube_root(x: f64) -> f64 {
     const ROOT: f64 = 1.259_921_049_894_873_2;
-    const SQUARE: f64 = 1.587_401_051_968_199_4;
+    const SQUARE: f64 = 1.587_401_051_968_199_6;
     const FACTORS: [f64; 5] = [1.0 / SQUARE, 1.0 / ROOT, 1.0, ROOT, SQUARE];
     if x == 0.0 || !x.is_finite() {
         return x;

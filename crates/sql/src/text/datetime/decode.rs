@@ -215,19 +215,7 @@ impl Reading<'_> {
                 parts.micros = fraction(rest)?;
                 mask::SECOND | mask::FRACTION
             }
-            Unit::Julian => {
-                parts.set_julian(value);
-                if rest.is_empty() {
-                    return Ok(mask::DATE);
-                }
-                let day = format!("0{rest}").parse::<f64>().map_err(|_| Bad::Format)?;
-                let day = (day * crate::values::arithmetic::DAY as f64) as i64;
-                parts.micros = day % super::SECOND;
-                let seconds = (day / super::SECOND) as i32;
-                (parts.hour, parts.minute) = (seconds / 3600, seconds / 60 % 60);
-                parts.second = seconds % 60;
-                mask::DATE | mask::TIME
-            }
+            Unit::Julian => return parts.take_julian(value, rest),
             Unit::Time => match parts.take_run(text, self.found | mask::DATE)? {
                 mask::TIME => mask::TIME,
                 _ => return Err(Bad::Format),

@@ -79,6 +79,24 @@ impl Parts {
         Ok(())
     }
 
+    /// Takes a day of the Julian calendar, with a fraction behind its point. Returns the parts that it has.
+    ///
+    /// # Errors
+    /// If the fraction is none.
+    pub fn take_julian(&mut self, day: i32, rest: &str) -> Result<u32, Bad> {
+        self.set_julian(day);
+        if rest.is_empty() {
+            return Ok(mask::DATE);
+        }
+        let day = format!("0{rest}").parse::<f64>().map_err(|_| Bad::Format)?;
+        let day = (day * super::DAY as f64) as i64;
+        self.micros = day % SECOND;
+        let seconds = (day / SECOND) as i32;
+        (self.hour, self.minute) = (seconds / 3600, seconds / 60 % 60);
+        self.second = seconds % 60;
+        Ok(mask::DATE | mask::TIME)
+    }
+
     /// Takes a date with delimiters. Returns the parts that it has.
     ///
     /// # Errors

@@ -34,7 +34,8 @@ pub(super) fn decode(text: &str, clock: &Clock<'_>) -> Result<(i64, i32), Bad> {
         }
         found |= taken;
     }
-    if unit.is_some() || place.is_some() && found & mask::DAYLIGHT != 0 {
+    // The word for a unit at the end has no meaning.
+    if place.is_some() && found & mask::DAYLIGHT != 0 {
         return Err(Bad::Format);
     }
     parts.check_date(found)?;
@@ -125,7 +126,7 @@ fn take(
             Ok(mask::ZONE)
         }
         Kind::Number => match unit.take() {
-            Some(unit) => announced(parts, unit, text),
+            Some(unit) => announced(parts, unit, text, found),
             None => match text.find('.') {
                 Some(_) if may_begin && is_last_date => parts.take_date(text, found),
                 Some(digits) if digits > 2 => parts.take_run(text, found | mask::DATE),
@@ -143,9 +144,9 @@ fn take(
 }
 
 /// A number behind the word for its unit.
-fn announced(parts: &mut Parts, unit: Unit, text: &str) -> Result<u32, Bad> {
+fn announced(parts: &mut Parts, unit: Unit, text: &str, found: u32) -> Result<u32, Bad> {
     let (value, rest) = whole::<i32>(text).ok_or(Bad::Field)?;
-    let may_have_point = matches!(unit, Unit::Time | Unit::Second);
+    let may_have_point = matches!(unit, Unit::Time | Unit::Second | Unit::Julian);
     let is_fraction = rest.starts_with('.') && may_have_point;
     if !(rest.is_empty() || is_fraction) {
         return Err(Bad::Format);
@@ -155,7 +156,20 @@ fn announced(parts: &mut Parts, unit: Unit, text: &str) -> Result<u32, Bad> {
             parts.hour = value;
             mask::HOUR
         }
-        // Without a date a month is a minute.
+        Unit::Year => {
+            parts.year = value.into();
+            mask::YEAR
+        }
+        // Behind a month and an hour it is the minute.
+        Unit::Month if found & mask::MONTH == 0 || found & mask::HOUR == 0 => {
+            parts.month = value;
+            mask::MONTH
+        }
+        Unit::Day => {
+            parts.day = value;
+            mask::DAY
+        }
+        Unit::Julian => return parts.take_julian(value, rest),
         Unit::Minute | Unit::Month => {
             parts.minute = value;
             mask::MINUTE
@@ -172,11 +186,7 @@ fn announced(parts: &mut Parts, unit: Unit, text: &str) -> Result<u32, Bad> {
             mask::TIME => mask::TIME,
             _ => return Err(Bad::Format),
         },
-        _ => {
-            return Err(Bad::Unsupported(
-                "a time of the day with parts of a date is not supported".into(),
-            ));
-        }
+        Unit::Other => return Err(Bad::Format),
     })
 }
 
@@ -215,7 +225,6 @@ fn take_word(
         Word::Unit(Unit::Time) if !matches!(next, Some(Kind::Number | Kind::Time | Kind::Date)) => {
             return Err(Bad::Format);
         }
-        Word::Unit(_) if unit.is_some() => return Err(Bad::Format),
         Word::Unit(Unit::Other) => return Err(Bad::Format),
         Word::Unit(announced) => {
             // The time behind `T` needs no word.
