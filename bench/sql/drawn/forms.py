@@ -9,7 +9,7 @@ from .kinds import ARRAYS, COLUMNS, DRAWN, NUMBERS, ORDERED, TABLES, UNORDERED, 
 from .queries import Queries
 
 SUBJECTS = ["foobar", "abcabc", "aaa", "ab", "", "xay", "foo bar\nbaz", "äöü", "a.b.c", "2024-02-29", "AbAb", "aabbcc", "x1y22z333", "_a-b", "ab\nab"]
-ATOMS = ["a", "b", "ab", "o", "x", ".", "[ab]", "[^a]", "\\d", "\\w", "\\s", "(a)", "(ab)", "(a|ab)", "(?:a|b)", "[a-c]", "foo", "bar", "(o+)", "(a*?)", "(.)", "ü", "c", "1", "2", "\\.", "-", "(ab|a)(c|bcd)?"]
+ATOMS = ["a", "b", "ab", "o", "x", ".", "[ab]", "[^a]", "\\d", "\\w", "\\s", "(a)", "(ab)", "(a|ab)", "(?:a|b)", "[a-c]", "foo", "bar", "(o+)", "(.)", "ü", "c", "1", "2", "\\.", "-", "(ab|a)(c|bcd)?"]
 QUANTIFIERS = ["", "", "", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,1}?", "{2,}", "{1}"]
 FIELDS = ["year", "month", "day", "hour", "minute", "second", "dow", "doy", "week", "isoyear", "isodow", "quarter", "decade", "century", "millennium", "epoch", "julian", "milliseconds", "microseconds", "timezone"]
 MOMENTS_OF_TEMPLATE = [

@@ -308,3 +308,63 @@ select '12'::jsonb union select '1'::json
 
 statement error 42883
 select generate_subscripts('{a,b}'::text[], - (-2147483648))
+
+# Parts of a date may stand before a time of the day; only a whole date is one.
+
+query
+select time 'd 04:05', time '04:05 d', timetz 'y2024m07d03 04:05:06 Europe/Berlin', timetz 'm07 04:05:06 +02', time 'jd 2460000.5'
+----
+04:05:00|04:05:00|04:05:06+02|04:05:06+02|12:00:00
+
+statement error 22007
+select time 'y2024 04:05'
+
+statement error 22008
+select time 'm13 04:05'
+
+statement error 22007
+select time 'h04m05s06'
+
+query
+select N'x' as x, pg_typeof(N'x'), N'x ' = 'x'
+----
+x|character|t
+
+query
+select pg_typeof(nullif('x'::varchar, '12'::char(2))), pg_typeof(nullif('x'::char(2), 'a'::varchar)), pg_typeof(nullif('x'::text, 'a'::char(2)))
+----
+character|character|text
+
+statement error 42883
+select '3' % date '2024-01-01'
+
+statement error 42883
+select date '2024-01-01' / '3'
+
+statement error 42725
+select '3' + date '2024-01-01'
+
+statement error 42846
+select 5::oid::numeric
+
+statement error 42846
+select 5::oid::int2
+
+query
+select 5::oid::int8, 5::int8::oid, 'A'::"char"::int, ''::"char"::int
+----
+5|5|65|0
+
+statement error 42883
+select percentile_cont(null) within group (order by x) from (values (date '2024-01-01')) q(x)
+
+query
+select percentile_cont('0.5') within group (order by x) from (values (1), (2)) q(x)
+----
+1.5
+
+statement error 42725
+select percentile_cont('0.5') within group (order by x) from (values (interval '1 day')) q(x)
+
+statement error 42809
+select array_to_string(array_agg(i), ',') filter (where j) from (values (1, true)) q(i, j)

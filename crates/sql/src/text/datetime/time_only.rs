@@ -56,6 +56,9 @@ pub(super) fn decode(text: &str, clock: &Clock<'_>) -> Result<(i64, i32), Bad> {
 /// # Errors
 /// If the place's distance changes and the time has no day; `0A000` without a clock.
 fn west(parts: &Parts, found: u32, place: Option<&Zone>, clock: &Clock<'_>) -> Result<i32, Bad> {
+    if found & mask::ZONE == 0 && !matches!(found & mask::DATE, 0 | mask::DATE) {
+        return Err(Bad::Format);
+    }
     let has_own = found & mask::ZONE != 0 && place.is_none();
     let Some(zone) = place.or(clock.zone).filter(|_| !has_own) else {
         return Ok(parts.zone);
