@@ -4,6 +4,7 @@
 //! numbers was called if no other one takes the arguments: `left('abc', 2::bigint)`, which is refused elsewhere.
 
 use super::definition::{Function, Kind};
+use super::ranges::OF_MULTIRANGES;
 use super::{JSON_MOMENT, named};
 use crate::error::{SqlError, code};
 use crate::expression::coercion::padded;
@@ -566,19 +567,6 @@ fn without_type() -> SqlError {
 /// Functions that types which are not supported have, too: addresses of network cards, and strings of bits. Of a literal
 /// without a type it is not known which one is meant.
 const OF_OTHER_TYPES: [&str; 2] = ["trunc", "bit_count"];
-
-/// Functions of ranges that give, or take, multiranges, and an aggregate.
-const OF_MULTIRANGES: [&str; 9] = [
-    "datemultirange",
-    "int4multirange",
-    "int8multirange",
-    "multirange",
-    "nummultirange",
-    "range_agg",
-    "range_intersect_agg",
-    "tsmultirange",
-    "tstzmultirange",
-];
 
 /// The error of a call that no function takes.
 #[cold]
