@@ -429,6 +429,7 @@ impl SqlType {
             SqlType::Bool => 'B',
             kind if kind.is_number() => 'N',
             SqlType::Unknown | SqlType::Void => 'X',
+            SqlType::OneChar => 'Z',
             kind if kind.is_text() => 'S',
             SqlType::Date
             | SqlType::Time

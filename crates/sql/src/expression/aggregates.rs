@@ -131,13 +131,9 @@ impl Compiler<'_> {
             return Err(unknown(named.name, &kinds));
         }
         let kind = named.kind;
+        let filter = self.filter_of(function)?;
         let is_distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
         let (argument, separator) = self.aggregate_arguments(kind, function, list)?;
-        let order = self.beside(|compiler| compiler.aggregate_order(function, list))?;
-        let filter = match &function.filter {
-            Some(filter) => Some(self.condition(filter, "FILTER")?),
-            None => None,
-        };
         let needs_two = matches!(
             kind,
             AggregateKind::Texts | AggregateKind::JsonObject | AggregateKind::Pair(_)
@@ -169,15 +165,33 @@ impl Compiler<'_> {
                 function.name
             )));
         }
+        let mut aggregate = Aggregate::new(named, argument.clone(), is_distinct, filter)?;
+        let order = self.beside(|compiler| compiler.aggregate_order(function, list))?;
         if is_distinct {
             if let Some(argument) = &argument {
                 check_comparable(argument.kind(), "equality")?;
             }
             check_order(argument.as_ref(), &order)?;
         }
-        let mut aggregate = Aggregate::new(named, argument, is_distinct, filter)?;
         (aggregate.separator, aggregate.order) = (separator, order);
         Ok(aggregate)
+    }
+
+    /// The filter of a call. As in PostgreSQL, its errors go before that of an aggregate that no type has, and behind those of
+    /// the arguments themselves.
+    ///
+    /// # Errors
+    /// An error in the filter, or in an argument.
+    pub(super) fn filter_of(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError> {
+        let Some(filter) = &function.filter else {
+            return Ok(None);
+        };
+        let filter = self.beside(|compiler| compiler.condition(filter, "FILTER"));
+        filter.map(Some).map_err(|error| {
+            let mut trees = trees_of(function).into_iter();
+            let of_argument = trees.find_map(|tree| self.compile(tree).err());
+            of_argument.unwrap_or(error)
+        })
     }
 
     fn aggregate_arguments(
@@ -292,6 +306,21 @@ impl Compiler<'_> {
         }
         Ok(order)
     }
+}
+
+/// The arguments of a call, and the values of `WITHIN GROUP`.
+fn trees_of(function: &ast::Function) -> Vec<&ast::Expr> {
+    let list = match &function.args {
+        FunctionArguments::List(list) => list.args.as_slice(),
+        _ => &[],
+    };
+    let mut trees = Vec::with_capacity(list.len() + function.within_group.len());
+    trees.extend(list.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) => Some(tree),
+        _ => None,
+    }));
+    trees.extend(function.within_group.iter().map(|by| &by.expr));
+    trees
 }
 
 /// Checks that an aggregate with `DISTINCT` is ordered by its argument only.

@@ -7,6 +7,7 @@ use super::arrays::array_kind;
 use super::compile::Compiler;
 use super::each::{ELEMENT, Each, Elements, VALUE};
 use super::functions::MADE;
+use super::trees::row_of;
 use super::{Expr, Scope, ScopeColumn, ScopeTable, Typed};
 use crate::error::{SqlError, code};
 use crate::parse::{ALL, ANY};
@@ -39,6 +40,18 @@ pub(super) fn quantified(tree: &Tree) -> Option<(&Tree, bool)> {
         },
         _ => None,
     }
+}
+
+/// The items of `ARRAY[…]` with which a value is compared, if neither they nor the value are arrays or rows.
+pub(super) fn plain_items<'t>(value: &Tree, array: &'t Tree) -> Option<&'t [Tree]> {
+    let Tree::Array(array) = array else {
+        return None;
+    };
+    if row_of(value).is_some() {
+        return None;
+    }
+    let is_nested = array.elem.iter().any(|item| matches!(item, Tree::Array(_)));
+    (!is_nested).then_some(&*array.elem)
 }
 
 fn without_parentheses(mut tree: &Tree) -> &Tree {

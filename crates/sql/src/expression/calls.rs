@@ -73,57 +73,21 @@ impl Compiler<'_> {
     /// Converts expressions to one type.
     ///
     /// # Errors
-    /// `42804` if there is none.
+    /// `42804` if they are of several categories, `42846` if one is not cast to the chosen type by itself.
     pub fn unified(
         &mut self,
         parts: Vec<Typed>,
         of: &str,
     ) -> Result<(Vec<Expr>, TypeSpec), SqlError> {
-        let mut spec = TypeSpec::plain(SqlType::Unknown);
-        for part in &parts {
-            let (now, other) = (spec.kind, part.kind());
-            // One is cast to the other, but they are of two categories.
-            let spans = (SqlType::Time, SqlType::Interval);
-            if now == SqlType::Unknown {
-                spec = part.spec;
-            } else if (now, other) == spans || (other, now) == spans {
-                let (now, other) = (now.name(), other.name());
-                return Err(SqlError::new(
-                    code::DATATYPE_MISMATCH,
-                    format!("{of} types {now} and {other} cannot be matched"),
-                ));
-            } else if can_cast(now, other, Coercion::Implicit)
-                && !can_cast(other, now, Coercion::Implicit)
-            {
-                // The wider type is kept; of texts the first one.
-                spec = part.spec;
-            } else if !can_cast(other, now, Coercion::Implicit)
-                && now.element().is_some()
-                && other.element().is_some()
-            {
-                return Err(SqlError::new(
-                    code::CANNOT_COERCE,
-                    format!(
-                        "{of} could not convert type {} to {}",
-                        other.name(),
-                        now.name()
-                    ),
-                ));
-            } else if !can_cast(other, now, Coercion::Implicit) {
-                return Err(SqlError::new(
-                    code::DATATYPE_MISMATCH,
-                    format!(
-                        "{of} types {} and {} cannot be matched",
-                        now.name(),
-                        other.name()
-                    ),
-                ));
-            } else if part.spec.modifier != spec.modifier {
-                spec.modifier = -1;
-            }
-        }
-        if spec.kind == SqlType::Unknown {
-            spec = TypeSpec::plain(SqlType::Text);
+        let mut spec = TypeSpec::plain(common_type(&parts, of)?);
+        let mut known = parts
+            .iter()
+            .filter(|part| part.kind() != SqlType::Unknown)
+            .map(|part| (part.kind(), part.spec.modifier));
+        if let Some(first) = known.next()
+            && known.all(|other| other == first)
+        {
+            spec.modifier = first.1;
         }
         let collations = parts.iter().map(|part| part.spec.collation);
         spec.collation = collations.fold(Collation::Database, Collation::with);
@@ -139,6 +103,16 @@ impl Compiler<'_> {
         }
         let mut coerced = Vec::with_capacity(parts.len());
         for part in parts {
+            if !can_cast(part.kind(), spec.kind, Coercion::Implicit) {
+                return Err(SqlError::new(
+                    code::CANNOT_COERCE,
+                    format!(
+                        "{of} could not convert type {} to {}",
+                        part.kind().name(),
+                        spec.kind.name()
+                    ),
+                ));
+            }
             coerced.push(self.coerce(part, spec, Coercion::Implicit)?);
         }
         Ok((coerced, spec))
@@ -170,7 +144,9 @@ impl Compiler<'_> {
                 format!("aggregate function {name} is not allowed here"),
             ));
         }
-        check_plain(function, &name)?;
+        if let Err(refused) = check_plain(function, &name) {
+            return Err(self.earlier_error(function).unwrap_or(refused));
+        }
         let given = match &function.args {
             FunctionArguments::List(list) => with_whole_rows(&list.args),
             _ => Cow::default(),
@@ -226,6 +202,26 @@ impl Compiler<'_> {
             _ => self.call_with(&name, &trees)?,
         };
         self.placed_rows(called, &name)
+    }
+
+    /// The error of a call's filter, or of the call without clauses of aggregates. PostgreSQL finds it before it looks at
+    /// these clauses.
+    #[cold]
+    fn earlier_error(&mut self, function: &ast::Function) -> Option<SqlError> {
+        let mut plain = function.clone();
+        if !plain.within_group.is_empty() {
+            return None;
+        }
+        (plain.filter, plain.null_treatment) = (None, None);
+        plain.parameters = FunctionArguments::None;
+        if let FunctionArguments::List(list) = &mut plain.args {
+            list.duplicate_treatment = None;
+            list.clauses.clear();
+        }
+        // Groups are looked at last.
+        let is_first = |error: &SqlError| error.code != code::GROUPING;
+        let of_filter = self.filter_of(function).err().filter(is_first);
+        of_filter.or_else(|| self.function(&plain).err().filter(is_first))
     }
 
     /// `CURRENT_TIME(p)` and its kin: the beginning of the transaction, rounded to digits of a second's fraction.
@@ -292,10 +288,12 @@ impl Compiler<'_> {
                     None => kept,
                 };
                 let is_of_text = right.kind() == SqlType::Text;
+                let is_of_characters = right.kind() == SqlType::Char;
                 let sides = self.comparable(left, right, "=")?;
                 let equal = Expr::Compare(Comparison::Equal, Box::new(sides));
                 let spec = match kept.kind() {
                     // The type that `=` compares.
+                    SqlType::Varchar if is_of_characters => TypeSpec::plain(SqlType::Char),
                     SqlType::Varchar => TypeSpec::plain(SqlType::Text),
                     SqlType::Cidr => TypeSpec::plain(SqlType::Inet),
                     SqlType::Char if is_of_text => TypeSpec::plain(SqlType::Text),
@@ -405,6 +403,40 @@ impl Compiler<'_> {
     }
 }
 
+/// The type of values that meet in one place, such as the results of `CASE`: the first one that is known, unless a later
+/// one of its category is wider. Text without any.
+///
+/// Source: PostgreSQL 15, `select_common_type`.
+///
+/// # Errors
+/// `42804` for types of several categories.
+fn common_type(parts: &[Typed], of: &str) -> Result<SqlType, SqlError> {
+    let mut chosen = SqlType::Unknown;
+    for kind in parts.iter().map(Typed::kind) {
+        if kind == chosen || kind == SqlType::Unknown {
+            continue;
+        }
+        if chosen == SqlType::Unknown {
+            chosen = kind;
+        } else if kind.category() != chosen.category() {
+            let (one, other) = (chosen.name(), kind.name());
+            return Err(SqlError::new(
+                code::DATATYPE_MISMATCH,
+                format!("{of} types {one} and {other} cannot be matched"),
+            ));
+        } else if !chosen.is_preferred()
+            && can_cast(chosen, kind, Coercion::Implicit)
+            && !can_cast(kind, chosen, Coercion::Implicit)
+        {
+            chosen = kind;
+        }
+    }
+    Ok(match chosen {
+        SqlType::Unknown => SqlType::Text,
+        chosen => chosen,
+    })
+}
+
 /// The name of a form of Unicode, which SQL writes as a word.
 fn form_of(tree: &Tree) -> Option<String> {
     match tree {
@@ -431,13 +463,13 @@ fn check_extreme(kind: SqlType) -> Result<(), SqlError> {
     }
 }
 
-/// The type to which `=` converts numbers of two types, if it is not that of the first. Whole numbers, and floats, are
-/// compared without a conversion.
+/// The type to which `=` converts numbers of two types, if it is not that of the first. Whole numbers are compared without a
+/// conversion, and so is a float on the left.
 fn operands_of_equal(left: SqlType, right: SqlType) -> Option<SqlType> {
     let is_float = |kind| matches!(kind, SqlType::Float4 | SqlType::Float8);
     let are = |is_so: &dyn Fn(SqlType) -> bool| is_so(left) && is_so(right);
     let is_changed =
-        left != right && are(&SqlType::is_number) && !are(&SqlType::is_integer) && !are(&is_float);
+        left != right && are(&SqlType::is_number) && !are(&SqlType::is_integer) && !is_float(left);
     is_changed.then(|| match is_float(left) || is_float(right) {
         true => SqlType::Float8,
         false => SqlType::Numeric,

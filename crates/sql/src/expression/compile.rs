@@ -2,7 +2,7 @@
 //! arguments. Literals and parameters without a type get one from their context.
 
 use super::around::{Queries, is_missing};
-use super::array_operators::quantified;
+use super::array_operators::{plain_items, quantified};
 use super::cast::Coercion;
 use super::precedence;
 use super::whole_rows::of_whole_row;
@@ -329,12 +329,14 @@ impl<'a> Compiler<'a> {
                 compare_op: ast::BinaryOperator::Eq,
                 right,
                 ..
-            } if let Tree::Array(array) = &**right => self.one_of(left, &array.elem, false),
+            } if let Some(items) = plain_items(left, right) => {
+                self.one_of_array(left, items, false)
+            }
             Tree::AllOp {
                 left,
                 compare_op: ast::BinaryOperator::NotEq,
                 right,
-            } if let Tree::Array(array) = &**right => self.one_of(left, &array.elem, true),
+            } if let Some(items) = plain_items(left, right) => self.one_of_array(left, items, true),
             Tree::Like {
                 negated,
                 any: _,
@@ -425,7 +427,7 @@ impl<'a> Compiler<'a> {
                 expr,
                 field: CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime),
             } => self.call_with("floor", &[expr]),
-            Tree::Position { expr, r#in } => self.call_with("strpos", &[r#in, expr]),
+            Tree::Position { expr, r#in } => self.call_with("position", &[r#in, expr]),
             Tree::Substring {
                 expr,
                 substring_from,

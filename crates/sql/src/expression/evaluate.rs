@@ -11,7 +11,7 @@ use crate::error::SqlError;
 use crate::rows::{InputRow, Values};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_rows::condition::{compare, is_like};
+use sardonyx_rows::condition::{self, compare};
 
 fn truth(value: Option<bool>) -> Datum<'static> {
     Datum::Owned(value.map_or(Value::Null, Value::Bool))
@@ -256,26 +256,50 @@ impl Like {
         else {
             return Ok(None);
         };
-        if let Some(escape) = self.escape
-            && pattern.ends_with(escape)
-        {
-            self.check_end(text, pattern, escape)?;
-        }
-        Ok(Some(is_like(text, pattern, self.escape, self.ignores_case)))
+        is_like(text, pattern, self.escape, self.ignores_case).map(Some)
     }
+}
 
-    /// Checks that a match does not reach an escape character at the pattern's end.
-    fn check_end(&self, text: &str, pattern: &str, escape: char) -> Result<(), SqlError> {
-        let before = pattern.trim_end_matches(escape);
-        let count = pattern.chars().count() - before.chars().count();
-        let kept = pattern.strip_suffix(escape).unwrap_or(pattern);
-        let with_more = format!("{kept}_%");
-        match count % 2 == 1 && is_like(text, &with_more, self.escape, self.ignores_case) {
-            true => Err(SqlError::new(
-                "22025",
-                "LIKE pattern must not end with escape character",
-            )),
-            false => Ok(()),
+/// True if a text is like a pattern.
+///
+/// # Errors
+/// `22025` if a match reaches an escape character at the pattern's end.
+pub(super) fn is_like(
+    text: &str,
+    pattern: &str,
+    escape: Option<char>,
+    ignores_case: bool,
+) -> Result<bool, SqlError> {
+    if let Some(escape) = escape
+        && pattern.ends_with(escape)
+        && let Some(before) = before_open_end(pattern, escape)
+        && condition::is_like(text, &before, Some(escape), ignores_case)
+    {
+        return Err(SqlError::new(
+            "22025",
+            "LIKE pattern must not end with escape character",
+        ));
+    }
+    Ok(condition::is_like(text, pattern, escape, ignores_case))
+}
+
+/// The pattern of texts that reach the escape character at a pattern's end; none if it is escaped itself. PostgreSQL
+/// reads on behind `%` as soon as there is a character for it, and as many as `_` take.
+fn before_open_end(pattern: &str, escape: char) -> Option<String> {
+    let (mut letters, mut wild, mut singles) = (pattern.char_indices(), None, 0);
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            _ if letter == escape => {
+                if letters.next().is_none() {
+                    let head = pattern.get(..wild.unwrap_or(at)).unwrap_or_default();
+                    return Some(format!("{head}{}%", "_".repeat(singles.max(1))));
+                }
+                (wild, singles) = (None, 0);
+            }
+            '%' => wild = wild.or(Some(at)),
+            '_' if wild.is_some() => singles += 1,
+            _ => (wild, singles) = (None, 0),
         }
     }
+    None
 }

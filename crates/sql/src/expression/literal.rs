@@ -21,8 +21,10 @@ pub(crate) fn literal_value(literal: &Literal) -> Result<Typed, SqlError> {
         Literal::Number(digits, _) => number(digits)?,
         Literal::SingleQuotedString(content)
         | Literal::EscapedStringLiteral(content)
-        | Literal::UnicodeStringLiteral(content)
-        | Literal::NationalStringLiteral(content) => text(content),
+        | Literal::UnicodeStringLiteral(content) => text(content),
+        Literal::NationalStringLiteral(content) => {
+            Typed::new(Expr::Literal(Value::Text(content.clone())), SqlType::Char)
+        }
         Literal::DollarQuotedString(quoted) => text(&quoted.value),
         Literal::HexStringLiteral(digits) => text(&format!("\\x{digits}")),
         other => {

@@ -360,9 +360,14 @@ impl Compiler<'_> {
             }
             // Days are added to numbers, intervals and times.
             (Unknown, Date) | (Date, Unknown)
-                if operation != Arithmetic::Subtract && self.refuses_ambiguity() =>
+                if operation == Arithmetic::Add && self.refuses_ambiguity() =>
             {
                 return Err(ambiguous(operator, left.kind(), right.kind()));
+            }
+            (Unknown, Date) | (Date, Unknown)
+                if operation != Arithmetic::Subtract && self.refuses_ambiguity() =>
+            {
+                return Err(wrong(left.kind(), right.kind()));
             }
             (Date, Unknown) if operation != Arithmetic::Subtract => {
                 right = self.as_type(right, Int4)?;

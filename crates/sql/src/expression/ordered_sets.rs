@@ -2,7 +2,7 @@
 
 use super::cast::Coercion;
 use super::compile::Compiler;
-use super::functions::unknown;
+use super::functions::{not_unique, unknown};
 use super::order::sort_key;
 use super::{Expr, Typed, sortable};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping, Named, OrderedSet};
@@ -28,6 +28,7 @@ impl Compiler<'_> {
             ));
         };
         check_list(list)?;
+        let filter = self.filter_of(function)?;
         let mut direct = Vec::with_capacity(list.args.len());
         for argument in &list.args {
             let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument else {
@@ -71,6 +72,18 @@ impl Compiler<'_> {
                 }
             }
             for fraction in &mut direct {
+                // A fraction, or an array of them: only a number beside it decides.
+                let is_decided = values.iter().all(|value| value.kind().is_number());
+                let is_interval = values.iter().all(|value| value.kind() == SqlType::Interval);
+                if set == OrderedSet::PercentileContinuous && !is_decided && !is_interval {
+                    return Err(refused);
+                }
+                if fraction.kind() == SqlType::Unknown && !is_decided {
+                    let kinds = [SqlType::Unknown]
+                        .into_iter()
+                        .chain(values.iter().map(Typed::kind));
+                    return Err(not_unique(name, &kinds.collect::<Vec<_>>()));
+                }
                 is_array = fraction.kind().element().is_some();
                 let to = match is_array {
                     true => SqlType::Float8.array(),
@@ -85,10 +98,6 @@ impl Compiler<'_> {
                 *fraction = Typed { expr, spec: to };
             }
         }
-        let filter = match &function.filter {
-            Some(filter) => Some(self.condition(filter, "FILTER")?),
-            None => None,
-        };
         let named = Named {
             name,
             kind: AggregateKind::OrderedSet { set, is_array },

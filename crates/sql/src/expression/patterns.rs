@@ -1,11 +1,18 @@
 //! Regular expressions: `~` and its kin, by the crate `regex`, which takes time in proportion to the text.
 //!
+//! Of several matches at one place PostgreSQL takes the longest one, or the shortest one. The crate takes the first one that
+//! the pattern names, so the end is found by another machine then, and the groups by the part up to there.
+//!
 //! Their language is that of PostgreSQL's "advanced" expressions ([`super::regex_syntax`]) without references back and
 //! conditions on what surrounds a match; a pattern with those is refused.
 
-use super::regex_syntax::translated;
+use super::regex_syntax::{Length, Translated, translated};
 use crate::error::{SqlError, code};
-use regex::{Regex, RegexBuilder};
+use regex::{Captures, Regex, RegexBuilder};
+use regex_automata::nfa::thompson;
+use regex_automata::nfa::thompson::pikevm::{self, PikeVM};
+use regex_automata::util::syntax;
+use regex_automata::{Anchored, Input, MatchKind};
 use std::cell::RefCell;
 
 /// The most bytes of a compiled pattern.
@@ -63,9 +70,65 @@ impl Options {
     }
 }
 
+/// A pattern of a statement.
+#[derive(Debug)]
+struct Kept {
+    pattern: String,
+    options: Options,
+    translated: Translated,
+    regex: Regex,
+    ends: Option<Ends>,
+}
+
+/// The ends of matches of a pattern that may have several at one place.
+#[derive(Clone, Debug)]
+struct Ends {
+    length: Length,
+    /// It finds all ends of matches at one place.
+    machine: PikeVM,
+    /// The pattern up to the end of a text.
+    whole: Regex,
+}
+
+/// A compiled pattern, which finds matches and their groups.
+#[derive(Debug)]
+pub(crate) struct Searcher {
+    regex: Regex,
+    ends: Option<(Ends, RefCell<pikevm::Cache>)>,
+}
+
+impl Searcher {
+    /// The first match.
+    pub fn captures<'t>(&self, text: &'t str) -> Option<Captures<'t>> {
+        self.captures_at(text, 0)
+    }
+
+    /// The first match from a place on: of several that begin where it does, the longest or the shortest one.
+    pub fn captures_at<'t>(&self, text: &'t str, from: usize) -> Option<Captures<'t>> {
+        let found = self.regex.captures_at(text, from)?;
+        let Some((ends, cache)) = &self.ends else {
+            return Some(found);
+        };
+        let all = found.get(0)?.range();
+        let input = Input::new(text)
+            .range(all.start..)
+            .anchored(Anchored::Yes)
+            .earliest(ends.length == Length::Shortest);
+        let end = ends.machine.find(&mut cache.borrow_mut(), input)?.end();
+        if end == all.end {
+            return Some(found);
+        }
+        let other = ends.whole.captures_at(text.get(..end)?, all.start);
+        // A condition on what follows the match may fail at the end of the shorter text.
+        let is_it =
+            |other: &Captures<'_>| other.get(0).map(|it| it.range()) == Some(all.start..end);
+        Some(other.filter(is_it).unwrap_or(found))
+    }
+}
+
 /// The compiled patterns of a statement.
 #[derive(Debug, Default)]
-pub(crate) struct Patterns(RefCell<Vec<(String, Options, Regex)>>);
+pub(crate) struct Patterns(RefCell<Vec<Kept>>);
 
 impl Patterns {
     /// True if a part of a text matches a pattern.
@@ -80,32 +143,103 @@ impl Patterns {
         Ok(self.compiled(pattern, options)?.is_match(text))
     }
 
-    /// A pattern, compiled once for the statement.
+    /// A pattern that tells whether a text has a match, compiled once for the statement.
     ///
     /// # Errors
     /// `2201B` if it is none.
     pub fn compiled(&self, pattern: &str, options: Options) -> Result<Regex, SqlError> {
-        let mut kept = self.0.borrow_mut();
-        let found = kept
-            .iter()
-            .find(|(there, with, _)| there == pattern && *with == options);
-        if let Some((_, _, regex)) = found {
-            return Ok(regex.clone());
+        self.kept(pattern, options, |kept| Ok(kept.regex.clone()))
+    }
+
+    /// A pattern that finds matches, compiled once for the statement.
+    ///
+    /// # Errors
+    /// `2201B` if it is none.
+    pub fn searcher(&self, pattern: &str, options: Options) -> Result<Searcher, SqlError> {
+        self.kept(pattern, options, |kept| {
+            let ends = match (kept.translated.length, &kept.ends) {
+                (None, _) => None,
+                (_, Some(ends)) => Some(ends.clone()),
+                (Some(length), None) => {
+                    let ends = Ends::new(&kept.translated, length)?;
+                    kept.ends = Some(ends.clone());
+                    Some(ends)
+                }
+            };
+            let cached = |ends: Ends| {
+                let cache = RefCell::new(ends.machine.create_cache());
+                (ends, cache)
+            };
+            Ok(Searcher {
+                regex: kept.regex.clone(),
+                ends: ends.map(cached),
+            })
+        })
+    }
+
+    fn kept<R>(
+        &self,
+        pattern: &str,
+        options: Options,
+        take: impl FnOnce(&mut Kept) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        let mut all = self.0.borrow_mut();
+        let is_it = |kept: &&mut Kept| kept.pattern == pattern && kept.options == options;
+        if let Some(kept) = all.iter_mut().find(is_it) {
+            return take(kept);
         }
-        let (written, with) = translated(pattern, options)?;
-        let regex = RegexBuilder::new(&written)
+        let translated = translated(pattern, options)?;
+        let regex = built(&translated.text, translated.options)?;
+        if all.len() >= KEPT_MAX {
+            all.remove(0);
+        }
+        let mut kept = Kept {
+            pattern: pattern.to_string(),
+            options,
+            translated,
+            regex,
+            ends: None,
+        };
+        let taken = take(&mut kept);
+        all.push(kept);
+        taken
+    }
+}
+
+#[cold]
+fn wrong(error: impl std::fmt::Display) -> SqlError {
+    SqlError::new("2201B", format!("invalid regular expression: {error}"))
+}
+
+fn built(text: &str, with: Options) -> Result<Regex, SqlError> {
+    RegexBuilder::new(text)
+        .case_insensitive(with.ignores_case)
+        .multi_line(with.anchors_at_lines)
+        .size_limit(PATTERN_BYTES_MAX)
+        .dot_matches_new_line(!with.stops_at_lines)
+        .build()
+        .map_err(wrong)
+}
+
+impl Ends {
+    fn new(translated: &Translated, length: Length) -> Result<Ends, SqlError> {
+        let with = translated.options;
+        let syntax = syntax::Config::new()
             .case_insensitive(with.ignores_case)
             .multi_line(with.anchors_at_lines)
-            .size_limit(PATTERN_BYTES_MAX)
-            .dot_matches_new_line(!with.stops_at_lines)
-            .build()
-            .map_err(|error| {
-                SqlError::new("2201B", format!("invalid regular expression: {error}"))
-            })?;
-        if kept.len() >= KEPT_MAX {
-            kept.remove(0);
-        }
-        kept.push((pattern.to_string(), options, regex.clone()));
-        Ok(regex)
+            .dot_matches_new_line(!with.stops_at_lines);
+        let bounded = thompson::Config::new().nfa_size_limit(Some(PATTERN_BYTES_MAX));
+        let machine = PikeVM::builder()
+            .configure(PikeVM::config().match_kind(MatchKind::All))
+            .syntax(syntax)
+            .thompson(bounded)
+            .build(&translated.text)
+            .map_err(wrong)?;
+        let whole = format!("(?:{})\\z", translated.text);
+        Ok(Ends {
+            length,
+            machine,
+            whole: built(&whole, with)?,
+        })
     }
 }

@@ -133,7 +133,37 @@ impl Compiler<'_> {
         }
     }
 
-    /// Compiles the test that a value is one of a list, for `IN` and `= ANY (ARRAY[…])`.
+    /// Compiles `= ANY (ARRAY[…])`: the items have one type before the value is compared with them.
+    pub(super) fn one_of_array(
+        &mut self,
+        tree: &Tree,
+        list: &[Tree],
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
+        let value = self.compile(tree)?;
+        let mut items = Vec::with_capacity(list.len());
+        for item in list {
+            items.push(self.compile(item)?);
+        }
+        let is_open = |item: &Typed| matches!(item.expr, Expr::Parameter(_));
+        let are_unknown = items.iter().all(|item| item.kind() == SqlType::Unknown);
+        if items.is_empty() || are_unknown && items.iter().any(is_open) {
+            return self.one_of(tree, list, negated);
+        }
+        let (items, spec) = self.unified(items, "ARRAY")?;
+        let mut sought = None;
+        let mut compared = Vec::with_capacity(items.len());
+        for expr in items {
+            let (left, right) = self.comparable(value.clone(), Typed { expr, spec }, "=")?;
+            sought = Some(left);
+            compared.push(right);
+        }
+        let sought = sought.unwrap_or(value.expr);
+        let list = List::of_items(compared);
+        Ok(boolean(Expr::In(Box::new(sought), list), negated))
+    }
+
+    /// Compiles the test that a value is one of a list, for `IN`.
     pub(super) fn one_of(
         &mut self,
         tree: &Tree,
@@ -210,27 +240,41 @@ impl Compiler<'_> {
         ignores_case: bool,
         negated: bool,
     ) -> Result<Typed, SqlError> {
-        let escape = match escape {
-            None => Some('\\'),
-            Some(Tree::Value(value)) => match &value.value {
-                ast::Value::SingleQuotedString(text) if text.chars().count() > 1 => {
-                    let error = SqlError::new("22025", "invalid escape string");
-                    return Err(error.hint("Escape string must be empty or one character."));
-                }
-                ast::Value::SingleQuotedString(text) => text.chars().next(),
-                _ => return Err(SqlError::syntax("ESCAPE needs a text of one character")),
-            },
-            Some(_) => return Err(SqlError::syntax("ESCAPE needs a text of one character")),
+        let (text, mut pattern) = (self.compile(text)?, self.compile(pattern)?);
+        if escape.is_some() {
+            // A pattern with an escape character has a type of its own.
+            pattern = self.as_decided(pattern)?;
+        }
+        let (of, by) = (text.kind(), pattern.kind());
+        let are_bytes = of == SqlType::Bytea && matches!(by, SqlType::Bytea | SqlType::Unknown)
+            || of == SqlType::Unknown && by == SqlType::Bytea;
+        let symbol = match (negated, ignores_case) {
+            (false, false) => "~~",
+            (true, false) => "!~~",
+            (false, true) => "~~*",
+            (true, true) => "!~~*",
         };
-        let text = self.compile(text)?;
-        if text.kind() == SqlType::Bytea && !ignores_case && escape == Some('\\') {
-            let pattern = self.compile(pattern)?;
+        let are_texts = of.is_text() && by.is_text();
+        if !are_texts && (ignores_case || !are_bytes) {
+            return Err(no_operator(symbol, of, by));
+        }
+        let plain = match escape {
+            None => Some(Some('\\')),
+            Some(escape) if are_texts => plain_escape(escape)?,
+            Some(_) => None,
+        };
+        if let (None, Some(escape)) = (plain, escape) {
+            let parts = vec![pattern, self.compile(escape)?];
+            pattern = self.call("like_escape", parts)?;
+        }
+        if !are_texts {
             let like = self.call("bytealike", vec![text, pattern])?;
             return Ok(boolean(like.expr, negated));
         }
+        let escape = plain.unwrap_or(Some('\\'));
         let mut like = Like {
-            text: self.matched_value(text, "~~")?,
-            pattern: self.text(pattern, "~~")?,
+            text: self.matched_value(text, symbol)?,
+            pattern: self.as_type(pattern, SqlType::Text)?.expr,
             escape,
             ignores_case,
         };
@@ -413,6 +457,10 @@ impl Compiler<'_> {
             (a, b) if a.has_keys() || b.has_keys() => {
                 return self.comparable_by_keys(left, right, operator);
             }
+            // Networks have the operators of addresses.
+            (SqlType::Unknown, SqlType::Cidr) | (SqlType::Cidr, SqlType::Unknown) => {
+                both(SqlType::Inet)
+            }
             (SqlType::Unknown, known) | (known, SqlType::Unknown) => both(known),
             // Numbers of all types are compared without a conversion.
             (a, b) if a.is_number() && b.is_number() => return Ok((left.expr, right.expr)),
@@ -428,6 +476,25 @@ impl Compiler<'_> {
             self.coerce(left, to_a, Coercion::Implicit)?,
             self.coerce(right, to_b, Coercion::Implicit)?,
         ))
+    }
+}
+
+/// The character of a literal behind `ESCAPE`, if it is a literal: none in an empty one.
+///
+/// # Errors
+/// `22025` for more than one character.
+fn plain_escape(tree: &Tree) -> Result<Option<Option<char>>, SqlError> {
+    let Tree::Value(value) = tree else {
+        return Ok(None);
+    };
+    let ast::Value::SingleQuotedString(text) = &value.value else {
+        return Ok(None);
+    };
+    let mut letters = text.chars();
+    match (letters.next(), letters.next()) {
+        (escape, None) => Ok(Some(escape)),
+        _ => Err(SqlError::new("22025", "invalid escape string")
+            .hint("Escape string must be empty or one character.")),
     }
 }
 

@@ -11,16 +11,43 @@ use std::fmt::Write;
 /// The most that a quantifier counts to.
 const REPETITIONS_MAX: u32 = 255;
 
-/// A pattern in the language of `regex`, and the options with those that it names itself.
+/// A pattern in the language of `regex`.
+#[derive(Debug)]
+pub(super) struct Translated {
+    pub text: String,
+    /// The options, with those that the pattern names itself.
+    pub options: Options,
+    /// The match that is wanted of several at one place; none if there cannot be several.
+    pub length: Option<Length>,
+}
+
+/// The length of a match that is wanted. That of a whole pattern is the one that its first quantifier wants, and the longest
+/// if it has several branches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Length {
+    Longest,
+    Shortest,
+}
+
+/// Translates a pattern.
 ///
 /// # Errors
 /// `2201B` if it is no pattern; `0A000` for what is not supported.
-pub(super) fn translated(pattern: &str, options: Options) -> Result<(String, Options), SqlError> {
+pub(super) fn translated(pattern: &str, options: Options) -> Result<Translated, SqlError> {
+    let as_literal = |text: &str, options| {
+        let text = regex::escape(text);
+        let length = None;
+        Ok(Translated {
+            text,
+            options,
+            length,
+        })
+    };
     let mut options = options;
     let mut rest = pattern;
     if let Some(behind) = rest.strip_prefix("***") {
         if let Some(literal) = behind.strip_prefix('=') {
-            return Ok((regex::escape(literal), options));
+            return as_literal(literal, options);
         }
         let advanced = behind.strip_prefix(':');
         rest = advanced.ok_or_else(|| wrong("quantifier operand invalid"))?;
@@ -38,7 +65,7 @@ pub(super) fn translated(pattern: &str, options: Options) -> Result<(String, Opt
                 'n' | 'm' | 'p' | 's' | 'w' => options.set_lines(letter),
                 'x' => options.is_expanded = true,
                 't' => options.is_expanded = false,
-                'q' => return Ok((regex::escape(behind), options)),
+                'q' => return as_literal(behind, options),
                 'b' | 'e' => {
                     return Err(SqlError::unsupported(format!(
                         "the regular expression option \"{letter}\" is not supported"
@@ -60,12 +87,21 @@ pub(super) fn translated(pattern: &str, options: Options) -> Result<(String, Opt
         stops_at_lines: options.stops_at_lines,
         depth: usize::from(least.is_some()),
         before: Before::Nothing,
+        levels: vec![Level::default()],
+        ambiguity: 0,
     };
     if least.is_some() {
         writer.out.push_str("^(?U:");
     }
     writer.write()?;
-    Ok((writer.out, options))
+    let length = writer.levels.first_mut().and_then(Level::wanted);
+    // One quantifier that takes as much as it can has one match at a place.
+    let is_ambiguous = writer.ambiguity > 1 && least.is_none();
+    Ok(Translated {
+        text: writer.out,
+        options,
+        length: is_ambiguous.then(|| length.unwrap_or(Length::Longest)),
+    })
 }
 
 #[cold]
@@ -82,6 +118,32 @@ enum Before {
     Quantifier,
 }
 
+/// A group that is read, or the whole pattern.
+#[derive(Default)]
+struct Level {
+    /// The length that the branch wants, by the atoms before the last one.
+    branch: Option<Length>,
+    /// The length that the last atom wants.
+    atom: Option<Length>,
+    has_branches: bool,
+}
+
+impl Level {
+    fn next_atom(&mut self, wants: Option<Length>) {
+        self.branch = self.branch.or(self.atom);
+        self.atom = wants;
+    }
+
+    /// The length that all of it wants.
+    fn wanted(&mut self) -> Option<Length> {
+        self.next_atom(None);
+        match self.has_branches {
+            true => Some(Length::Longest),
+            false => self.branch,
+        }
+    }
+}
+
 struct Writer<'p> {
     /// Copied at each bracket and each of its members: a copy is two pointers.
     rest: std::iter::Peekable<std::str::Chars<'p>>,
@@ -90,6 +152,10 @@ struct Writer<'p> {
     stops_at_lines: bool,
     depth: usize,
     before: Before,
+    /// The pattern, and the groups that are open.
+    levels: Vec<Level>,
+    /// The number of quantifiers with several counts; more if there may be several matches at one place.
+    ambiguity: usize,
 }
 
 impl Writer<'_> {
@@ -106,11 +172,19 @@ impl Writer<'_> {
                 ')' => {
                     let unbalanced = || wrong("parentheses () not balanced");
                     self.depth = self.depth.checked_sub(1).ok_or_else(unbalanced)?;
+                    let mut level = self.levels.pop().unwrap_or_default();
                     self.atom(")");
+                    if let Some(around) = self.levels.last_mut() {
+                        around.atom = level.wanted();
+                    }
                 }
                 '|' => {
                     self.out.push('|');
                     self.before = Before::Nothing;
+                    self.ambiguity += 2;
+                    if let Some(level) = self.levels.last_mut() {
+                        level.has_branches = true;
+                    }
                 }
                 '^' => self.condition("^"),
                 '$' => self.condition("$"),
@@ -134,6 +208,9 @@ impl Writer<'_> {
     fn atom(&mut self, text: &str) {
         self.out.push_str(text);
         self.before = Before::Atom;
+        if let Some(level) = self.levels.last_mut() {
+            level.next_atom(None);
+        }
     }
 
     fn condition(&mut self, text: &str) {
@@ -150,6 +227,7 @@ impl Writer<'_> {
     fn group(&mut self) -> Result<(), SqlError> {
         self.depth += 1;
         self.before = Before::Nothing;
+        self.levels.push(Level::default());
         if !self.takes('?') {
             self.out.push('(');
             return Ok(());
@@ -165,6 +243,7 @@ impl Writer<'_> {
                 while self.rest.next_if(|one| *one != ')').is_some() {}
                 self.rest.next();
                 self.depth -= 1;
+                self.levels.pop();
             }
             _ => return Err(wrong("quantifier operand invalid")),
         }
@@ -176,10 +255,23 @@ impl Writer<'_> {
             return Err(wrong("quantifier operand invalid"));
         }
         self.out.push_str(text);
-        if self.takes('?') {
+        let is_lazy = self.takes('?');
+        if is_lazy {
             self.out.push('?');
         }
         self.before = Before::Quantifier;
+        // Of `{m}` the atom decides.
+        let is_fixed = text.starts_with('{') && !text.contains(',');
+        if !is_fixed {
+            self.ambiguity += if is_lazy { 2 } else { 1 };
+            if let Some(level) = self.levels.last_mut() {
+                level.atom = Some(if is_lazy {
+                    Length::Shortest
+                } else {
+                    Length::Longest
+                });
+            }
+        }
         Ok(())
     }
 
@@ -195,15 +287,17 @@ impl Writer<'_> {
     /// `{m}`, `{m,}` or `{m,n}`, behind its first parenthesis.
     fn bounds(&mut self) -> Result<String, SqlError> {
         let least = self.number().unwrap_or(0);
-        let most = match self.takes(',') {
-            true => self.number(),
-            false => Some(least),
+        let is_fixed = !self.takes(',');
+        let most = match is_fixed {
+            false => self.number(),
+            true => Some(least),
         };
         let is_in_order = most.is_none_or(|most| least <= most && most <= REPETITIONS_MAX);
         if !self.takes('}') || !is_in_order || least > REPETITIONS_MAX {
             return Err(wrong("invalid repetition count(s)"));
         }
         Ok(match most {
+            Some(_) if is_fixed => format!("{{{least}}}"),
             Some(most) => format!("{{{least},{most}}}"),
             None => format!("{{{least},}}"),
         })

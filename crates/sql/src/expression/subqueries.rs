@@ -236,6 +236,10 @@ impl Compiler<'_> {
             let field = expanded(whole, &field.value)?;
             return self.placed_rows(field, "_pg_expandarray");
         }
+        // Tables keep expressions of earlier versions, which took such subscripts without parentheses.
+        if !has_subscripts(root) && self.nested.is_some() {
+            return Err(SqlError::syntax("syntax error at or near \"[\""));
+        }
         let array = self.compile(root)?;
         if array.kind() == SqlType::Jsonb {
             return self.part_of_json(array, chain);
@@ -423,5 +427,14 @@ impl Asked {
             arguments: self.arguments,
             number: self.number,
         }))
+    }
+}
+
+/// True for an expression that PostgreSQL's grammar lets subscripts follow: a column, a parameter, or one in parentheses.
+fn has_subscripts(root: &Tree) -> bool {
+    match root {
+        Tree::Value(value) => matches!(value.value, sqlparser::ast::Value::Placeholder(_)),
+        Tree::Array(_) | Tree::Function(_) | Tree::Cast { .. } | Tree::Case { .. } => false,
+        _ => true,
     }
 }

@@ -54,6 +54,10 @@ impl Compiler<'_> {
             (Interval, Multiply, by) if is_number(by) => ("interval_mul".to_string(), false),
             (by, Multiply, Interval) if is_number(by) => ("interval_mul".to_string(), true),
             (Interval, Divide, by) if is_number(by) => ("interval_div".to_string(), false),
+            // A time is cast to an interval.
+            (Time, Multiply, by) if is_number(by) => ("interval_mul".to_string(), false),
+            (by, Multiply, Time) if is_number(by) => ("interval_mul".to_string(), true),
+            (Time, Divide, by) if is_number(by) => ("interval_div".to_string(), false),
             (time, Add, Interval) => (format!("{}_pl_interval", prefix(time)?), false),
             (time, Subtract, Interval) => (format!("{}_mi_interval", prefix(time)?), false),
             (Interval, Add, time) => (format!("{}_pl_interval", prefix(time)?), true),
@@ -66,7 +70,6 @@ impl Compiler<'_> {
             (Time, Subtract, Time | Unknown) | (Unknown, Subtract, Time) => {
                 ("time_mi_time".to_string(), false)
             }
-            // A time is cast to an interval.
             (Timetz, Subtract, Time | Unknown) => ("timetz_mi_interval".to_string(), false),
             (Timetz, Add, Time) => ("timetz_pl_interval".to_string(), false),
             (Time, Add, Timetz) => ("timetz_pl_interval".to_string(), true),

@@ -143,18 +143,20 @@ impl<'a> Compiler<'a> {
         function: &ast::Function,
     ) -> Result<(WindowFunction, Vec<Expr>, TypeSpec), SqlError> {
         let Some(kind) = WindowFunction::named(name) else {
+            // An error of the call without a window goes first.
+            let plain = ast::Function {
+                over: None,
+                ..function.clone()
+            };
+            self.function(&plain)?;
             return Err(SqlError::new(
-                code::UNKNOWN_FUNCTION,
+                code::WRONG_OBJECT_TYPE,
                 format!(
-                    "function {name} is known neither as a window function nor as an aggregate"
+                    "OVER specified, but {name} is not a window function nor an aggregate function"
                 ),
             ));
         };
-        if function.filter.is_some() {
-            return Err(SqlError::unsupported(
-                "FILTER is not supported for window functions that are no aggregates",
-            ));
-        }
+        let filter = self.filter_of(function)?;
         let mut arguments = Vec::new();
         if let FunctionArguments::List(list) = &function.args {
             if list.duplicate_treatment.is_some() || !list.clauses.is_empty() {
@@ -171,7 +173,13 @@ impl<'a> Compiler<'a> {
                 arguments.push(self.compile(tree)?);
             }
         }
-        self.typed_function(name, kind, arguments)
+        let typed = self.typed_function(name, kind, arguments)?;
+        match filter {
+            None => Ok(typed),
+            Some(_) => Err(SqlError::unsupported(
+                "FILTER is not supported for window functions that are no aggregates",
+            )),
+        }
     }
 
     fn typed_function(

@@ -4,7 +4,7 @@
 //! Invariant: the whole text is read. A date or a zone that the type ignores must still be one.
 
 mod decode;
-mod fields;
+pub(crate) mod fields;
 mod numbers;
 mod parts;
 mod time_only;
@@ -109,6 +109,25 @@ pub(crate) fn lacks_clock(kind: SqlType, text: &str, zone: Option<&SessionZone>)
         && read(kind, text, zone).is_err_and(|error| error.code == code::FEATURE_NOT_SUPPORTED)
 }
 
+/// The distance of a zone of a sign and numbers, in seconds to the west; none if the text is another one.
+///
+/// # Errors
+/// `22023` if it is out of range.
+pub(crate) fn numeric_zone(text: &str) -> Result<Option<i32>, SqlError> {
+    let (Some(digits), is_negative) = (text.strip_prefix(['+', '-']), text.starts_with('-')) else {
+        return Ok(None);
+    };
+    let mut parts = Parts::default();
+    match parts.take_zone(is_negative, digits) {
+        Ok(()) => Ok(Some(parts.zone)),
+        Err(Bad::Zone) => Err(SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            format!("numeric time zone \"{text}\" out of range"),
+        )),
+        Err(_) => Ok(None),
+    }
+}
+
 /// Reads a date, a time of the day or a timestamp, in the given zone if the text has none.
 ///
 /// # Errors
@@ -170,7 +189,11 @@ pub(crate) fn read_at(
         let now = now.or(session.and_then(SessionZone::now));
         return clock_time(kind, text, zone, now).map_err(bad);
     }
-    let (parts, place) = match decode::decode(text, zone, now, order).map_err(bad)? {
+    let bytes_max = match kind {
+        SqlType::Date => fields::OF_DATE,
+        _ => fields::OF_TIMESTAMP,
+    };
+    let (parts, place) = match decode::decode(text, bytes_max, zone, now, order).map_err(bad)? {
         Decoded::Epoch => (Parts::epoch(), None),
         Decoded::Parts(parts, place) => (parts, place),
         Decoded::Infinity { is_negative } => return Ok(infinity(kind, is_negative)),

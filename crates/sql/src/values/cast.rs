@@ -1,5 +1,9 @@
 //! Conversion of values between types: `cast`, `::`, and assignment to a column.
 
+mod allowed;
+
+pub(crate) use allowed::{Coercion, can_cast};
+
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
 use super::arrays::Array;
 use super::hstore::Hstore;
@@ -15,74 +19,6 @@ use crate::text::{decode_text, decode_text_in, encode_text_in, invalid, text_of}
 use crate::types::{FREE_SCALE, SqlType, TypeSpec};
 use sardonyx::schema::{Limit, NonFinite, Value, ValueRef};
 use sardonyx_rows::decimals::{divide_rounded, rounded};
-
-/// The context in which a value of one type is converted to another.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Coercion {
-    /// In an expression.
-    Implicit,
-    /// Stored into a column.
-    Assignment,
-    /// Asked for.
-    Explicit,
-}
-
-/// True if one type can be cast to another.
-pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
-    use SqlType::{Bool, Date, Int2, Int4, Int8, Time, Timestamp, Timestamptz, Timetz};
-    if from == to || from == SqlType::Unknown {
-        return true;
-    }
-    if to.is_record() {
-        return false;
-    }
-    let rank = |kind| match kind {
-        Int2 => Some(1),
-        Int4 | SqlType::Oid => Some(2),
-        kind if kind.is_object() => Some(2),
-        Int8 => Some(3),
-        SqlType::Numeric => Some(4),
-        SqlType::Float4 => Some(5),
-        SqlType::Float8 => Some(6),
-        _ => None,
-    };
-    if let (Some(level), Some(wanted)) = (rank(from), rank(to)) {
-        // Numbers of objects are whole numbers.
-        let is_object = to == SqlType::Oid || to.is_object();
-        return level <= wanted || how >= Coercion::Assignment && (!is_object || level < 4);
-    }
-    if from.is_text() && to.is_text() {
-        let is_wider = from != SqlType::OneChar || to == SqlType::Text;
-        return is_wider && to != SqlType::OneChar || how >= Coercion::Assignment;
-    }
-    if let (Some(from), Some(to)) = (from.element(), to.element()) {
-        let are_numbers = from.is_number() && to.is_number();
-        return how == Coercion::Explicit
-            || from == to
-            || are_numbers && can_cast(from, to, how)
-            || from.is_text() && to.is_text();
-    }
-    match (from, to) {
-        (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) => true,
-        (SqlType::Json, SqlType::Jsonb) | (SqlType::Jsonb, SqlType::Json) => {
-            how >= Coercion::Assignment
-        }
-        // PostgreSQL has no such assignment.
-        (SqlType::Hstore, SqlType::Json | SqlType::Jsonb)
-        | (SqlType::TextArray, SqlType::Hstore) => how == Coercion::Explicit,
-        (SqlType::Jsonb, to) if to == Bool || to.is_number() => how == Coercion::Explicit,
-        (Time, SqlType::Interval | Timetz) | (SqlType::Cidr, SqlType::Inet) => true,
-        (SqlType::Inet, SqlType::Cidr) => how >= Coercion::Assignment,
-        (SqlType::Interval, Time) => how >= Coercion::Assignment,
-        (Timestamptz, Timestamp | Timetz)
-        | (Timestamp | Timestamptz, Date | Time)
-        | (Timetz, Time) => how >= Coercion::Assignment,
-        (Bool, Int4) | (Int4, Bool) => how == Coercion::Explicit,
-        (_, to) if to.is_text() => how >= Coercion::Assignment,
-        (from, _) if from.is_text() => how == Coercion::Explicit,
-        _ => false,
-    }
-}
 
 /// Casts a value to another type. An assignment to a column may not lose characters; an explicit cast may.
 ///
@@ -156,6 +92,9 @@ pub(crate) fn cast(
             }
             other => Err(not_of_json(&other, to.kind)),
         };
+    }
+    if let (SqlType::OneChar, SqlType::Int4, ValueRef::Text(text)) = (from, to.kind, value) {
+        return Ok(Value::Int(number_of_char(text).into()));
     }
     if let ValueRef::Text(text) = value {
         let value = decode_text(to.kind, text)?;
@@ -474,6 +413,14 @@ fn to_numeric(value: ValueRef<'_>, to: TypeSpec) -> Result<Value, SqlError> {
     let digits = precision.min(DIGITS_MAX) as u8;
     let fits = Limit::Digits(digits, wanted).fit(ValueRef::Decimal(units, scale));
     fits.map(|fits| fits.to_value()).ok_or_else(overflow)
+}
+
+/// The number of a `"char"`, which is a byte with a sign.
+fn number_of_char(text: &str) -> i8 {
+    let octal = text.strip_prefix('\\').filter(|digits| digits.len() == 3);
+    let byte = octal.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+    let byte = byte.or(text.as_bytes().first().copied());
+    byte.unwrap_or(0) as i8
 }
 
 fn to_text(

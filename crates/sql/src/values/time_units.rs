@@ -8,11 +8,11 @@ use crate::error::{SqlError, code};
 /// Spellings of units of lengths of time, and the word of the unit.
 const LENGTHS: [(&[&str], &str); 16] = [
     (
-        &["us", "usec", "usecs", "useconds", "microsecon"],
+        &["us", "usec", "usecs", "usecond", "useconds", "microsecon"],
         "microsecond",
     ),
     (
-        &["ms", "msec", "msecs", "mseconds", "millisecon"],
+        &["ms", "msec", "msecs", "msecond", "mseconds", "millisecon"],
         "millisecond",
     ),
     (&["s", "sec", "secs", "second", "seconds"], "second"),
@@ -61,27 +61,30 @@ pub(crate) enum Unit {
     Unknown,
 }
 
-fn token(word: &str) -> String {
-    let word = word.trim_matches('"').to_ascii_lowercase();
-    word.chars().take(10).collect()
+fn token(word: &str) -> &str {
+    let word = word.trim_matches('"');
+    let end = word.char_indices().nth(10).map_or(word.len(), |(at, _)| at);
+    word.get(..end).unwrap_or(word)
 }
 
 fn found(table: &[(&[&str], &'static str)], token: &str) -> Option<&'static str> {
+    let has = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(token));
     let mut table = table.iter();
-    table.find_map(|(words, unit)| words.contains(&token).then_some(*unit))
+    table.find_map(|(words, unit)| has(words).then_some(*unit))
 }
 
 /// A unit of length, as `date_trunc` knows it.
 pub(crate) fn length(word: &str) -> Unit {
-    found(&LENGTHS, &token(word)).map_or(Unit::Unknown, Unit::Known)
+    found(&LENGTHS, token(word)).map_or(Unit::Unknown, Unit::Known)
 }
 
 /// A part, as `EXTRACT` knows it.
 pub(crate) fn part(word: &str) -> Unit {
     let token = token(word);
-    match found(&LENGTHS, &token).or_else(|| found(&PARTS, &token)) {
+    let is_moment = |word: &&str| word.eq_ignore_ascii_case(token);
+    match found(&LENGTHS, token).or_else(|| found(&PARTS, token)) {
         Some(unit) => Unit::Known(unit),
-        None if MOMENTS.contains(&&*token) => Unit::OfNone,
+        None if MOMENTS.iter().any(is_moment) => Unit::OfNone,
         None => Unit::Unknown,
     }
 }

@@ -169,8 +169,10 @@ fn functions(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErro
         }
         .values()
     });
+    let is_shown = |row: &Row| row.function.is_none_or(|function| !function.0.is_old);
     Ok(rows()
         .into_iter()
+        .filter(is_shown)
         .map(Row::values)
         .chain(of_types)
         .collect())

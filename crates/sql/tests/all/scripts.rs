@@ -306,6 +306,7 @@ scripts! {
     ties: "ties.sql",
     random_operators: "random_operators.sql",
     random_selects: "random_selects.sql",
+    random_forms: "random_forms.sql",
     random_values: "random_values.sql",
     expansions: "expansions.sql",
     formats: "formats.sql",

@@ -74,10 +74,14 @@ SELECT round(1, 2.5)
 statement error 42883
 SELECT chr(65.5)
 
-query
-SELECT left('abc', 2::bigint), chr(65::bigint), round(2.567, 1::bigint)
-----
-ab|A|2.6
+statement error 42883
+SELECT left('abc', 2::bigint)
+
+statement error 42883
+SELECT chr(65::bigint)
+
+statement error 42883
+SELECT round(2.567, 1::bigint)
 
 statement error 22003
 SELECT 1000::numeric(5, 2)

@@ -1,19 +1,15 @@
 //! Functions of bytes: parts of them, searches, and texts in an encoding.
-//!
-//! `LIKE` of bytes takes each byte as the character of its number, so that `_` is one byte, as in PostgreSQL.
 
 use super::definition::*;
 use super::texts::check_length;
 use crate::error::{SqlError, code};
 use crate::values::arithmetic::float_of;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_rows::condition::is_like;
 
 pub(super) static TABLE: &[Definition] = functions! {
     bit_count(BYTEA) -> INT8, |a, _| int(bytes(a, 0).iter().map(|byte| i64::from(byte.count_ones())).sum::<i64>()), "number of bits that are set";
     btrim(BYTEA, BYTEA) -> BYTEA, |a, _| Ok(trimmed(a, true, true)), "without these bytes at both ends";
     byteacat(BYTEA, BYTEA) -> BYTEA, |a, _| concatenated(a), "bytes of both, one behind the other";
-    bytealike(BYTEA, BYTEA) -> BOOL, |a, _| is_like_bytes(a), "`bytea LIKE bytea`";
     convert_from(BYTEA, TEXT) -> TEXT, |a, _| from_encoding(a), "text that bytes are in UTF8";
     convert_to(TEXT, TEXT) -> BYTEA, |a, _| to_encoding(a), "bytes of a text in UTF8";
     float4send(FLOAT4) -> BYTEA, |a, _| Ok(Value::Bytes((float_of(a.value(0)) as f32).to_be_bytes().to_vec())), "bytes of a float, as it is sent in binary";
@@ -21,6 +17,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     get_bit(BYTEA, INT8) -> INT4, |a, _| bit_at(a), "bit at a place, from 0; the first of a byte is its lowest";
     get_byte(BYTEA, INT4) -> INT4, |a, _| byte_at(a), "byte at a place, from 0";
     ltrim(BYTEA, BYTEA) -> BYTEA, |a, _| Ok(trimmed(a, true, false)), "without these bytes before it";
+    position(BYTEA, BYTEA) -> INT4, |a, _| place(bytes(a, 0), bytes(a, 1)), "place of the second bytes, from 1; 0 if they are not found";
     rtrim(BYTEA, BYTEA) -> BYTEA, |a, _| Ok(trimmed(a, false, true)), "without these bytes behind it";
     set_bit(BYTEA, INT8, INT4) -> BYTEA, |a, _| with_bit(a), "with another bit at a place, from 0";
     set_byte(BYTEA, INT4, INT4) -> BYTEA, |a, _| with_byte(a), "with another byte at a place, from 0";
@@ -30,11 +27,20 @@ pub(super) static TABLE: &[Definition] = functions! {
     substring(BYTEA, INT4, INT4) -> BYTEA, |a, _| part(a, Some(a.int(2))), "so many bytes from a place on, from 1";
 };
 
-fn bytes<'v>(a: Arguments<'v>, at: usize) -> &'v [u8] {
+pub(super) fn bytes<'v>(a: Arguments<'v>, at: usize) -> &'v [u8] {
     match a.value(at) {
         ValueRef::Bytes(bytes) => bytes,
         _ => &[],
     }
+}
+
+/// The place of bytes in others, from 1.
+fn place(of: &[u8], sought: &[u8]) -> Answer {
+    if sought.is_empty() {
+        return int(1);
+    }
+    let found = of.windows(sought.len()).position(|part| part == sought);
+    int(found.map_or(0, |at| at + 1))
 }
 
 /// Removes the given bytes at the ends.
@@ -57,24 +63,6 @@ fn concatenated(a: Arguments<'_>) -> Answer {
     let (left, right) = (bytes(a, 0), bytes(a, 1));
     check_length(left.len().saturating_add(right.len()))?;
     Ok(Value::Bytes([left, right].concat()))
-}
-
-fn is_like_bytes(a: Arguments<'_>) -> Answer {
-    let characters = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .map(|byte| char::from(*byte))
-            .collect::<String>()
-    };
-    let (of, pattern) = (characters(bytes(a, 0)), characters(bytes(a, 1)));
-    let marks = pattern.len() - pattern.trim_end_matches('\\').len();
-    if marks % 2 == 1 {
-        return Err(SqlError::new(
-            "22025",
-            "LIKE pattern must not end with escape character",
-        ));
-    }
-    Ok(Value::Bool(is_like(&of, &pattern, Some('\\'), false)))
 }
 
 /// Refuses encodings other than that of all texts.

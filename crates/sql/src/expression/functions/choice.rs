@@ -1,9 +1,10 @@
 //! The choice among functions of one name by the types of the arguments, and the call.
 //!
-//! Source: PostgreSQL's documentation, 10.3. If no function takes the arguments, one for narrower numbers is called,
-//! too: PostgreSQL refuses `left('abc', 2::bigint)`.
+//! Source: PostgreSQL's documentation, 10.3. Tables keep expressions of earlier versions, in which a function for narrower
+//! numbers was called if no other one takes the arguments: `left('abc', 2::bigint)`, which is refused elsewhere.
 
 use super::definition::{Function, Kind};
+use super::ranges::OF_MULTIRANGES;
 use super::{JSON_MOMENT, named};
 use crate::error::{SqlError, code};
 use crate::expression::coercion::padded;
@@ -14,6 +15,7 @@ use crate::types::{SqlType, TypeSpec};
 use crate::values::arrays::array_kind;
 use crate::values::cast::{Coercion, can_cast};
 use sardonyx::schema::Value;
+use std::borrow::Cow;
 
 /// The call of a named function for arguments of these types.
 ///
@@ -38,7 +40,11 @@ pub(in crate::expression) fn resolve(
     if OF_OTHER_TYPES.contains(&name) && is_literal && !is_kept {
         return Err(not_unique(name, &kinds));
     }
-    let found = match chosen(named(name), &kinds)[..] {
+    let mut functions = Cow::Borrowed(named(name));
+    if !is_kept && functions.iter().any(|function| function.0.is_old) {
+        functions.to_mut().retain(|function| !function.0.is_old);
+    }
+    let found = match chosen(&functions, &kinds, is_kept)[..] {
         [function] => called(compiler, function, arguments),
         [] => cast_call(compiler, name, arguments)?.ok_or_else(|| missing(name, &kinds)),
         _ => Err(not_unique(name, &kinds)),
@@ -53,7 +59,8 @@ pub(in crate::expression) fn resolve(
 }
 
 /// The best functions for arguments of these types: none if no function takes them, several if they are equally good.
-fn chosen(functions: &[Function], kinds: &[SqlType]) -> Vec<Function> {
+/// Functions of narrower numbers are taken in kept expressions alone.
+fn chosen(functions: &[Function], kinds: &[SqlType], is_kept: bool) -> Vec<Function> {
     // Most names have one function, or one for exactly these types.
     let is_exactly = |function: &&Function| {
         let arguments = function.0.arguments;
@@ -66,8 +73,12 @@ fn chosen(functions: &[Function], kinds: &[SqlType]) -> Vec<Function> {
     if let Some(exact) = functions.iter().find(is_exactly) {
         return vec![*exact];
     }
+    let widest = match is_kept {
+        true => Coercion::Assignment,
+        false => Coercion::Implicit,
+    };
     if let [only] = functions {
-        let takes = takes(*only, kinds, Coercion::Assignment);
+        let takes = takes(*only, kinds, widest);
         return takes.then_some(*only).into_iter().collect();
     }
     let taking = |how: Coercion| -> Vec<Function> {
@@ -76,7 +87,7 @@ fn chosen(functions: &[Function], kinds: &[SqlType]) -> Vec<Function> {
         takes.collect()
     };
     let mut left = taking(Coercion::Implicit);
-    if left.is_empty() {
+    if left.is_empty() && is_kept {
         left = taking(Coercion::Assignment);
     }
     let is_exact = |kind: Kind, given| kind == Kind::Of(given);
@@ -535,8 +546,9 @@ fn written(name: &str, kinds: &[SqlType]) -> String {
     format!("{name}({})", kinds.join(", "))
 }
 
+/// The error of a call that several functions take alike.
 #[cold]
-fn not_unique(name: &str, kinds: &[SqlType]) -> SqlError {
+pub(crate) fn not_unique(name: &str, kinds: &[SqlType]) -> SqlError {
     let text = format!("function {} is not unique", written(name, kinds));
     let error = SqlError::new("42725", text);
     error.hint(
@@ -555,19 +567,6 @@ fn without_type() -> SqlError {
 /// Functions that types which are not supported have, too: addresses of network cards, and strings of bits. Of a literal
 /// without a type it is not known which one is meant.
 const OF_OTHER_TYPES: [&str; 2] = ["trunc", "bit_count"];
-
-/// Functions of ranges that give, or take, multiranges, and an aggregate.
-const OF_MULTIRANGES: [&str; 9] = [
-    "datemultirange",
-    "int4multirange",
-    "int8multirange",
-    "multirange",
-    "nummultirange",
-    "range_agg",
-    "range_intersect_agg",
-    "tsmultirange",
-    "tstzmultirange",
-];
 
 /// The error of a call that no function takes.
 #[cold]

@@ -224,6 +224,8 @@ pub(crate) struct Definition {
     /// True if its steps are not linear in its arguments. It has a bound of its own. Kept expressions are computed for
     /// each row that is written, so they do not call it.
     pub is_long: bool,
+    /// True if PostgreSQL has no such function. Expressions that tables keep may call it, since earlier versions had it.
+    pub is_old: bool,
     code: Code,
 }
 
@@ -248,6 +250,7 @@ impl Definition {
             gives_rows: false,
             is_of_session: false,
             is_long: false,
+            is_old: false,
             code,
         }
     }
@@ -284,6 +287,11 @@ impl Definition {
 
     pub(super) const fn long(mut self) -> Definition {
         self.is_long = true;
+        self
+    }
+
+    pub(super) const fn old(mut self) -> Definition {
+        self.is_old = true;
         self
     }
 

@@ -1,6 +1,6 @@
 //! Functions of floats only: roots, angles and similar. They call the system's mathematical library, as PostgreSQL
-//! does. Three inverses are computed here by the formulas of that library (fdlibm): Rust's have other last digits. The
-//! cube root is the nearest float, which libraries before glibc 2.41 do not always give.
+//! does. Three inverses and the cube root are computed here by the formulas of that library: Rust's have other last digits.
+//! The cube root is that of glibc before 2.41, which PostgreSQL 15 is packaged with: not always the nearest float.
 
 use super::definition::*;
 use crate::error::{SqlError, code};
@@ -16,7 +16,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     atan(FLOAT8) -> FLOAT8, |a, _| float(a, f64::atan), "angle with this tangent, in radians";
     atan2(FLOAT8, FLOAT8) -> FLOAT8, |a, _| two(a, f64::atan2), "angle whose tangent is the first divided by the second, in radians";
     atanh(FLOAT8) -> FLOAT8, |a, _| within_one(a, inverse_tanh), "inverse of the hyperbolic tangent";
-    cbrt(FLOAT8) -> FLOAT8, |a, _| float(a, f64::cbrt), "cube root";
+    cbrt(FLOAT8) -> FLOAT8, |a, _| float(a, cube_root), "cube root";
     cos(FLOAT8) -> FLOAT8, |a, _| angle(a, f64::cos), "cosine of an angle in radians";
     cosh(FLOAT8) -> FLOAT8, |a, _| float(a, f64::cosh), "hyperbolic cosine";
     cot(FLOAT8) -> FLOAT8, |a, _| angle(a, |x| 1.0 / x.tan()), "cotangent of an angle in radians";
@@ -110,4 +110,44 @@ fn inverse_tanh(x: f64) -> f64 {
         _ => double / (1.0 - size),
     };
     (0.5 * quotient.ln_1p()).copysign(x)
+}
+
+/// A number from 0.5 up to 1, and the power of two by which it is multiplied.
+fn parts(size: f64) -> (f64, i32) {
+    const MANTISSA: u64 = (1 << 52) - 1;
+    const HALF: u64 = 1022 << 52;
+    // A number without a leading bit gets one.
+    let (normal, scale) = match size < f64::MIN_POSITIVE {
+        true => (size * LARGE * LARGE, 56),
+        false => (size, 0),
+    };
+    let power = (normal.to_bits() >> 52) as i32 - 1022 - scale;
+    (f64::from_bits(normal.to_bits() & MANTISSA | HALF), power)
+}
+
+/// A polynomial, one step of Halley's method, and the root of the power of two.
+fn cube_root(x: f64) -> f64 {
+    const ROOT: f64 = 1.259_921_049_894_873_2;
+    const SQUARE: f64 = 1.587_401_051_968_199_6;
+    const FACTORS: [f64; 5] = [1.0 / SQUARE, 1.0 / ROOT, 1.0, ROOT, SQUARE];
+    if x == 0.0 || !x.is_finite() {
+        return x;
+    }
+    let (part, power) = parts(x.abs());
+    let coefficients = [
+        0.784_932_344_976_639_2,
+        1.834_692_774_836_130_8,
+        2.446_931_225_635_344_4,
+        2.114_994_941_673_713,
+        1.508_191_937_815_849,
+    ];
+    let mut near = 0.145_263_899_385_486_37;
+    for coefficient in coefficients {
+        near = coefficient - near * part;
+    }
+    let near = 0.354_895_765_043_919_84 + near * part;
+    let cube = near * near * near;
+    let factor = FACTORS.get((power % 3 + 2) as usize).copied();
+    let root = near * (cube + 2.0 * part) / (2.0 * cube + part) * factor.unwrap_or(1.0);
+    root.copysign(x) * 2_f64.powi(power / 3)
 }

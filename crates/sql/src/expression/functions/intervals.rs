@@ -144,26 +144,30 @@ fn in_session<'v>(a: Arguments<'v>, at: usize, with: &Environment<'_>) -> ValueR
     }
 }
 
+/// The days from 1970 to 2000.
+const DAYS_TO_2000: i64 = 10_957;
+
 /// Years, months and days from the second time to the first, by the calendar.
 fn age(to: ValueRef<'_>, from: ValueRef<'_>) -> Answer {
-    if is_infinite(to) || is_infinite(from) {
-        let text = "timestamp out of range";
-        return Err(SqlError::new(code::DATETIME_OVERFLOW, text));
-    }
     let (ValueRef::Timestamp(to), ValueRef::Timestamp(from)) = (to, from) else {
         return Ok(Value::Null);
     };
     let parts = |micros: i64| {
-        let (year, month, day) = date_of(micros.div_euclid(DAY));
-        (
-            year * 12 + i64::from(month) - 1,
-            i64::from(day),
-            micros.rem_euclid(DAY),
-        )
+        // The number of infinity is a moment as others are, counted from 2000 on. Before all others it is none.
+        let (days, time) = match micros {
+            i64::MIN => {
+                let text = "timestamp out of range";
+                return Err(SqlError::new(code::DATETIME_OVERFLOW, text));
+            }
+            i64::MAX => (micros / DAY + DAYS_TO_2000, micros % DAY),
+            micros => (micros.div_euclid(DAY), micros.rem_euclid(DAY)),
+        };
+        let (year, month, day) = date_of(days);
+        Ok((year * 12 + i64::from(month) - 1, i64::from(day), time))
     };
     let is_back = to < from;
     let (late, early) = if is_back { (from, to) } else { (to, from) };
-    let ((late_month, late_day, late_time), (month, day, time)) = (parts(late), parts(early));
+    let ((late_month, late_day, late_time), (month, day, time)) = (parts(late)?, parts(early)?);
     let (mut months, mut days, mut micros) = (late_month - month, late_day - day, late_time - time);
     if micros < 0 {
         (micros, days) = (micros + DAY, days - 1);

@@ -20,6 +20,7 @@ mod json;
 mod json_parts;
 mod json_paths;
 mod json_records;
+mod likes;
 mod networks;
 mod numbers;
 mod objects;
@@ -44,7 +45,7 @@ pub(crate) use arrays::no_step;
 pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, ORDINALS, SLICE};
 pub(super) use choice::in_session;
 pub(super) use choice::{concatenated, resolve};
-pub(crate) use choice::{element_number, unknown};
+pub(crate) use choice::{element_number, not_unique, unknown};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
 pub(super) use enums::OUTSIDE_OF_DOMAIN;
@@ -73,7 +74,7 @@ use crate::types::SqlType;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 31] = [
+static TABLES: [&[Definition]; 32] = [
     texts::TABLE,
     formats::TABLE,
     forms::TABLE,
@@ -82,6 +83,7 @@ static TABLES: [&[Definition]; 31] = [
     trigrams::TABLE,
     encodings::TABLE,
     bytes::TABLE,
+    likes::TABLE,
     hashes::TABLE,
     numbers::TABLE,
     floats::TABLE,

@@ -63,7 +63,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     round(NUMERIC) -> NUMERIC, |a, _| to_digits(a, true), "nearest whole number, halves away from zero";
     round(FLOAT8) -> FLOAT8, |a, _| float(a, f64::round_ties_even), "nearest whole number, halves to the even one";
     round(NUMERIC, INT4) -> NUMERIC, |a, _| to_digits(a, true), "rounded to so many digits behind the point";
-    round(FLOAT8, INT4) -> NUMERIC, |a, _| to_digits(a, true), "as of `numeric`; PostgreSQL has none of floats";
+    round(FLOAT8, INT4) -> NUMERIC, |a, _| to_digits(a, true), "as of `numeric`", old;
     scale(NUMERIC) -> INT4, |a, _| digits_behind(a, |(_, scale)| scale), "digits behind the point";
     sign(NUMERIC) -> NUMERIC, |a, _| of_one(a, |(units, _)| Ok(Value::Decimal(units.signum(), 0)), |value| Ok(non_finite::sign(value))), "-1, 0 or 1";
     sign(FLOAT8) -> FLOAT8, |a, _| float(a, sign), "-1, 0 or 1";
@@ -73,7 +73,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     trunc(NUMERIC) -> NUMERIC, |a, _| to_digits(a, false), "without what is behind the point";
     trunc(FLOAT8) -> FLOAT8, |a, _| float(a, f64::trunc), "without what is behind the point";
     trunc(NUMERIC, INT4) -> NUMERIC, |a, _| to_digits(a, false), "cut to so many digits behind the point";
-    trunc(FLOAT8, INT4) -> NUMERIC, |a, _| to_digits(a, false), "as of `numeric`; PostgreSQL has none of floats";
+    trunc(FLOAT8, INT4) -> NUMERIC, |a, _| to_digits(a, false), "as of `numeric`", old;
     width_bucket(FLOAT8, FLOAT8, FLOAT8, INT4) -> INT4, |a, _| float_bucket(a), "number of the part of a range, of so many equal ones, in which it is";
     width_bucket(NUMERIC, NUMERIC, NUMERIC, INT4) -> INT4, |a, _| bucket(a), "number of the part of a range, of so many equal ones, in which it is";
 };

@@ -98,3 +98,16 @@ fn of_bounds(kind: SqlType, a: Arguments<'_>) -> Answer {
     let (lower, upper) = (given(a.value(0), has_lower), given(a.value(1), has_upper));
     made(kind, lower, upper)
 }
+
+/// Functions of ranges that give, or take, multiranges, and an aggregate.
+pub(super) const OF_MULTIRANGES: [&str; 9] = [
+    "datemultirange",
+    "int4multirange",
+    "int8multirange",
+    "multirange",
+    "nummultirange",
+    "range_agg",
+    "range_intersect_agg",
+    "tsmultirange",
+    "tstzmultirange",
+];

@@ -6,9 +6,9 @@ use super::definition::*;
 use super::texts::check_length;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
-use crate::expression::patterns::Options;
+use crate::expression::patterns::{Options, Searcher};
 use crate::values::arrays::written;
-use regex::{Captures, Regex};
+use regex::Captures;
 use sardonyx::schema::Value;
 
 pub(super) static TABLE: &[Definition] = functions! {
@@ -41,12 +41,16 @@ pub(super) static TABLE: &[Definition] = functions! {
     regexp_substr(TEXT, TEXT, INT4, INT4) -> TEXT, substring, "the same, of a match by its number";
     regexp_substr(TEXT, TEXT, INT4, INT4, TEXT) -> TEXT, substring, "the same, of a regular expression with options";
     regexp_substr(TEXT, TEXT, INT4, INT4, TEXT, INT4) -> TEXT, substring, "the same, of a group by its number";
-    substring(TEXT, TEXT) -> TEXT, |a, with| first_group(compiled(a, Options::default(), with)?, a.text(0)), "the first match of a regular expression, or its first group";
+    substring(TEXT, TEXT) -> TEXT, |a, with| first_group(searcher(a, Options::default(), with)?, a.text(0)), "the first match of a regular expression, or its first group";
 };
 
 /// The pattern, compiled with the options behind it.
-fn compiled(a: Arguments<'_>, options: Options, with: &Environment<'_>) -> Result<Regex, SqlError> {
-    with.context.patterns.compiled(a.text(1), options)
+fn searcher(
+    a: Arguments<'_>,
+    options: Options,
+    with: &Environment<'_>,
+) -> Result<Searcher, SqlError> {
+    with.context.patterns.searcher(a.text(1), options)
 }
 
 /// The options at a place, for a function that finds one match or all by itself.
@@ -63,11 +67,12 @@ fn options(a: Arguments<'_>, at: usize, function: &str) -> Result<Options, SqlEr
 
 fn like(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let options = options(a, 2, "regexp_like")?;
-    Ok(Value::Bool(compiled(a, options, with)?.is_match(a.text(0))))
+    let regex = with.context.patterns.compiled(a.text(1), options)?;
+    Ok(Value::Bool(regex.is_match(a.text(0))))
 }
 
 /// The first match of a pattern, or its first group if it has groups.
-pub(super) fn first_group(regex: Regex, text: &str) -> Answer {
+pub(super) fn first_group(regex: Searcher, text: &str) -> Answer {
     let found = regex.captures(text);
     let group = found.and_then(|found| found.get(usize::from(found.len() > 1)));
     Ok(group.map_or(Value::Null, |group| group.as_str().into()))
@@ -115,7 +120,7 @@ fn found<'v>(
     if group < 0 {
         return Err(wrong_value("subexpr", group));
     }
-    let regex = compiled(a, options(a, options_at, function)?, with)?;
+    let regex = searcher(a, options(a, options_at, function)?, with)?;
     let mut matches = Matches::from(&regex, a.text(0), from);
     for _ in 1..number {
         with.context.look_at_row()?;
@@ -124,7 +129,11 @@ fn found<'v>(
         }
     }
     let found = matches.next();
-    Ok(found.and_then(|found| found.get(usize::try_from(group).unwrap_or(usize::MAX))))
+    Ok(found.and_then(|found| match group {
+        // A pattern without groups has all of the match as its first one.
+        1 if found.len() == 1 => found.get(0),
+        group => found.get(usize::try_from(group).unwrap_or(usize::MAX)),
+    }))
 }
 
 fn substring(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
@@ -147,7 +156,7 @@ fn place(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
 
 fn count(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let from = search_from(a, 2)?;
-    let regex = compiled(a, options(a, 3, "regexp_count")?, with)?;
+    let regex = searcher(a, options(a, 3, "regexp_count")?, with)?;
     let mut count = 0;
     for _ in Matches::from(&regex, a.text(0), from) {
         with.context.look_at_row()?;
@@ -161,7 +170,7 @@ const MATCHES_BYTES_MAX: usize = 16 << 20;
 
 fn all(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let (options, is_global) = Options::read(a.text(2))?;
-    let regex = compiled(a, options, with)?;
+    let regex = searcher(a, options, with)?;
     let most = if is_global { usize::MAX } else { 1 };
     let (mut rows, mut bytes) = (Vec::new(), 0_usize);
     for captures in Matches::of(&regex, a.text(0)).take(most) {
@@ -195,7 +204,7 @@ fn first(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
             false => error,
         }
     })?;
-    let regex = compiled(a, options, with)?;
+    let regex = searcher(a, options, with)?;
     let Some(captures) = regex.captures(a.text(0)) else {
         return Ok(Value::Null);
     };
@@ -226,7 +235,7 @@ fn replace(
     from: usize,
     number: i64,
 ) -> Answer {
-    let regex = compiled(a, options, with)?;
+    let regex = searcher(a, options, with)?;
     let (whole, by) = (a.text(0), a.text(2));
     let mut result = String::with_capacity(whole.len());
     let mut behind = 0;
@@ -283,7 +292,7 @@ fn put_replacement(by: &str, found: &Captures<'_>, result: &mut String) -> Resul
 }
 
 fn split(a: Arguments<'_>, with: &Environment<'_>, function: &str) -> Answer {
-    let regex = compiled(a, options(a, 2, function)?, with)?;
+    let regex = searcher(a, options(a, 2, function)?, with)?;
     let whole = a.text(0);
     let (mut parts, mut behind) = (Vec::new(), 0);
     for found in Matches::of(&regex, whole) {
@@ -304,17 +313,17 @@ fn split(a: Arguments<'_>, with: &Environment<'_>, function: &str) -> Answer {
 /// The matches of a pattern from the left. Each is searched behind the one before, a character further if that is
 /// empty.
 struct Matches<'r, 't> {
-    regex: &'r Regex,
+    regex: &'r Searcher,
     text: &'t str,
     from: usize,
 }
 
 impl<'r, 't> Matches<'r, 't> {
-    fn of(regex: &'r Regex, text: &'t str) -> Self {
+    fn of(regex: &'r Searcher, text: &'t str) -> Self {
         Matches::from(regex, text, 0)
     }
 
-    fn from(regex: &'r Regex, text: &'t str, from: usize) -> Self {
+    fn from(regex: &'r Searcher, text: &'t str, from: usize) -> Self {
         Matches { regex, text, from }
     }
 }

@@ -14,7 +14,7 @@ pub(super) static TABLE: &[Definition] = functions! {
 };
 
 /// The character that escapes the next one.
-fn escape(text: &str) -> Result<Option<char>, SqlError> {
+pub(super) fn escape(text: &str) -> Result<Option<char>, SqlError> {
     let mut letters = text.chars();
     match (letters.next(), letters.next()) {
         (escape, None) => Ok(escape),
@@ -28,7 +28,7 @@ fn part(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -> Answer {
     let regex = with
         .context
         .patterns
-        .compiled(&pattern, Options::default())?;
+        .searcher(&pattern, Options::default())?;
     first_group(regex, a.text(0))
 }
 

@@ -29,6 +29,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     octet_length(BYTEA) -> INT4, |a, _| bytes(a), "number of bytes";
     octet_length(CHAR) -> INT4, |a, _| bytes(a), "number of bytes, with the blanks at its end";
     octet_length(TEXT) -> INT4, |a, _| bytes(a), "number of bytes";
+    position(TEXT, TEXT) -> INT4, |a, _| strpos(a.text(0), a.text(1)), "place of the second text, from 1; 0 if it is not found: `POSITION(text IN text)`";
     quote_ident(TEXT) -> TEXT, |a, _| text(quoted(a.text(0))), "as a name in SQL, in quotes if it needs them";
     repeat(TEXT, INT4) -> TEXT, |a, _| repeat(a.text(0), a.int(1)), "so many times, one behind the other";
     replace(TEXT, TEXT, TEXT) -> TEXT, |a, _| replace(a.text(0), a.text(1), a.text(2)), "with the third text in the place of the second";
@@ -196,6 +197,8 @@ fn left(of: &str, count: i64) -> Answer {
 
 fn right(of: &str, count: i64) -> Answer {
     let skipped = match count < 0 {
+        // The least number has no positive one: PostgreSQL skips nothing.
+        true if count == i64::from(i32::MIN) => 0,
         true => -count,
         false => (of.chars().count() as i64 - count).max(0),
     };
@@ -285,8 +288,14 @@ fn substring(of: &str, start: i64, length: Option<i64>) -> Answer {
 fn padded(a: Arguments<'_>, is_before: bool) -> Answer {
     let width = usize::try_from(a.int(1)).unwrap_or(0);
     let fill = a.given_text(2).unwrap_or(" ");
+    let length = a.text(0).chars().count();
+    let width = if fill.is_empty() {
+        width.min(length)
+    } else {
+        width
+    };
     check_length(width.saturating_mul(4))?;
-    let missing = width.saturating_sub(a.text(0).chars().count());
+    let missing = width.saturating_sub(length);
     let filling: String = match fill.is_empty() {
         true => String::new(),
         false => fill.chars().cycle().take(missing).collect(),

@@ -4,6 +4,7 @@ use super::definition::*;
 use super::times::{date_trunc, make_timestamp};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
+use crate::text::datetime::numeric_zone;
 use crate::values::infinity::is_infinite;
 use crate::values::time_units::{self, Unit};
 use crate::values::zones::Zone;
@@ -52,7 +53,18 @@ fn to_local(zone: &str, moment: ValueRef<'_>) -> Answer {
 
 fn made(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let local = make_timestamp(a, with)?;
-    to_moment(a.text(6), local.as_ref())
+    let zone = a.text(6);
+    if zone.starts_with(|letter: char| letter.is_ascii_digit()) {
+        let text = format!("invalid input syntax for type numeric time zone: \"{zone}\"");
+        return Err(SqlError::new(code::INVALID_PARAMETER_VALUE, text)
+            .hint("Numeric time zones must have \"-\" or \"+\" as first character."));
+    }
+    match numeric_zone(zone)? {
+        Some(west) => of(local.as_ref(), |local| {
+            local.checked_add(i64::from(west) * 1_000_000)
+        }),
+        None => to_moment(zone, local.as_ref()),
+    }
 }
 
 fn made_in_session(a: Arguments<'_>, with: &Environment<'_>) -> Answer {

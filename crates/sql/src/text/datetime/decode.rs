@@ -1,8 +1,8 @@
 //! Dates and timestamps from their fields, in any order (`DecodeDateTime`).
 
 use super::Bad;
-use super::fields::{Field, Kind, fields};
-use super::numbers::{fraction, whole};
+use super::fields::{Field, Kind, fields, whole};
+use super::numbers::fraction;
 use super::parts::{Decoded, Parts, mask};
 use super::words::{Unit, Word, word};
 use crate::values::arithmetic::DAY;
@@ -28,17 +28,18 @@ struct Reading<'z> {
     zone: Option<&'z Zone>,
 }
 
-/// Reads a date with or without a time and a zone.
+/// Reads a date with or without a time and a zone, whose fields have so many bytes at most.
 ///
 /// # Errors
 /// If it is none.
 pub(super) fn decode(
     text: &str,
+    bytes_max: usize,
     zone: Option<&Zone>,
     now: Option<i64>,
     order: DateOrder,
 ) -> Result<Decoded, Bad> {
-    let fields = fields(text)?;
+    let fields = fields(text, bytes_max).ok_or(Bad::Format)?;
     let mut reading = Reading {
         now,
         zone,
@@ -138,7 +139,9 @@ impl Reading<'_> {
     fn date(&mut self, text: &str) -> Result<u32, Bad> {
         const MONTH_DAY: u32 = mask::MONTH | mask::DAY;
         if self.unit == Some(Unit::Julian) {
-            let (day, rest) = whole(text).filter(|(day, _)| *day >= 0).ok_or(Bad::Field)?;
+            let (day, rest) = whole::<i32>(text)
+                .filter(|(day, _)| *day >= 0)
+                .ok_or(Bad::Field)?;
             self.unit = None;
             self.parts.set_julian(day);
             let sign = rest.strip_prefix('+').or(rest.strip_prefix('-'));
@@ -169,7 +172,7 @@ impl Reading<'_> {
 
     /// A number behind the word for its unit.
     fn announced(&mut self, unit: Unit, text: &str) -> Result<u32, Bad> {
-        let (value, rest) = whole(text).ok_or(Bad::Field)?;
+        let (value, rest) = whole::<i32>(text).ok_or(Bad::Field)?;
         let may_have_point = matches!(unit, Unit::Julian | Unit::Time | Unit::Second);
         let is_fraction = rest.starts_with('.') && may_have_point;
         if !(rest.is_empty() || is_fraction) {
@@ -212,19 +215,7 @@ impl Reading<'_> {
                 parts.micros = fraction(rest)?;
                 mask::SECOND | mask::FRACTION
             }
-            Unit::Julian => {
-                parts.set_julian(value);
-                if rest.is_empty() {
-                    return Ok(mask::DATE);
-                }
-                let day = format!("0{rest}").parse::<f64>().map_err(|_| Bad::Format)?;
-                let day = (day * crate::values::arithmetic::DAY as f64) as i64;
-                parts.micros = day % super::SECOND;
-                let seconds = (day / super::SECOND) as i32;
-                (parts.hour, parts.minute) = (seconds / 3600, seconds / 60 % 60);
-                parts.second = seconds % 60;
-                mask::DATE | mask::TIME
-            }
+            Unit::Julian => return parts.take_julian(value, rest),
             Unit::Time => match parts.take_run(text, self.found | mask::DATE)? {
                 mask::TIME => mask::TIME,
                 _ => return Err(Bad::Format),

@@ -1,17 +1,20 @@
-//! The fields of a text: runs of digits, words and delimiters. Its characters determine a field's kind
-//! (`ParseDateTime`).
+//! The fields of a text of a moment or an interval: runs of digits, words and delimiters. Its characters determine a
+//! field's kind (`ParseDateTime`).
 
-use super::Bad;
 use super::words::{Word, special};
+use std::str::FromStr;
 
 /// The most fields of a text.
 const FIELDS_MAX: usize = 25;
-/// The longest text of fields, without the blanks between them.
-const TEXT_MAX: usize = 150;
+/// The most bytes of all fields, with one behind each: PostgreSQL's buffers for the text of a date or a time of the day, of a
+/// timestamp, and of an interval.
+pub(crate) const OF_DATE: usize = 129;
+pub(crate) const OF_TIMESTAMP: usize = 153;
+pub(crate) const OF_INTERVAL: usize = 256;
 
 /// The kind of a field, as far as its characters determine it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Digits, perhaps with a point.
     Number,
     /// Letters.
@@ -28,14 +31,14 @@ pub(super) enum Kind {
 
 /// A field of a text. A sign in front of it is kept apart, since blanks may follow it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Field<'t> {
+pub(crate) struct Field<'t> {
     pub kind: Kind,
     pub is_negative: bool,
     pub text: &'t str,
 }
 
 /// The fields of a text.
-pub(super) struct Fields<'t> {
+pub(crate) struct Fields<'t> {
     all: [Field<'t>; FIELDS_MAX],
     count: usize,
 }
@@ -64,15 +67,24 @@ fn rest_of(text: &str, at: usize) -> &str {
     text.get(at..).unwrap_or_default()
 }
 
-pub(super) fn is_space(byte: u8) -> bool {
+fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
-/// Splits a text into its fields.
-///
-/// # Errors
-/// For characters that no field has, and for too many fields.
-pub(super) fn fields(text: &str) -> Result<Fields<'_>, Bad> {
+/// The whole number at the beginning of a text, 0 if there is none, and the rest. None if it is out of range.
+pub(crate) fn whole<N: FromStr + Default>(text: &str) -> Option<(N, &str)> {
+    let sign = usize::from(text.starts_with(['+', '-']));
+    let end = sign + digits(rest_of(text, sign));
+    if end == sign {
+        return Some((N::default(), text));
+    }
+    let (number, rest) = text.split_at_checked(end)?;
+    Some((number.parse().ok()?, rest))
+}
+
+/// Splits a text into its fields, which have so many bytes at most. None for characters that no field has, and for too many
+/// fields.
+pub(crate) fn fields(text: &str, bytes_max: usize) -> Option<Fields<'_>> {
     let none = Field {
         kind: Kind::Number,
         is_negative: false,
@@ -84,17 +96,21 @@ pub(super) fn fields(text: &str) -> Result<Fields<'_>, Bad> {
     };
     let (mut rest, mut length) = (text, 0);
     while let Some(&first) = rest.as_bytes().first() {
-        let is_sign = matches!(first, b'+' | b'-');
-        if is_space(first) || first.is_ascii_punctuation() && !is_sign && first != b'.' {
+        if is_space(first) {
             rest = rest_of(rest, 1);
             continue;
         }
-        let slot = fields.all.get_mut(fields.count).ok_or(Bad::Format)?;
+        let slot = fields.all.get_mut(fields.count)?;
+        let is_sign = matches!(first, b'+' | b'-');
+        if first.is_ascii_punctuation() && !is_sign && first != b'.' {
+            rest = rest_of(rest, 1);
+            continue;
+        }
         if is_sign {
             rest = rest_of(rest, 1);
             rest = rest_of(rest, run(rest, is_space));
         }
-        let (kind, end) = field(first, rest).ok_or(Bad::Format)?;
+        let (kind, end) = field(first, rest)?;
         *slot = Field {
             kind,
             is_negative: first == b'-',
@@ -103,11 +119,11 @@ pub(super) fn fields(text: &str) -> Result<Fields<'_>, Bad> {
         fields.count += 1;
         rest = rest_of(rest, end);
         length += end + 1 + usize::from(is_sign);
-        if length > TEXT_MAX {
-            return Err(Bad::Format);
+        if length > bytes_max {
+            return None;
         }
     }
-    Ok(fields)
+    Some(fields)
 }
 
 /// The kind of the field at the beginning of a text, and where it ends. The first character may be a sign before it.

@@ -1,24 +1,10 @@
 //! Fields of digits: dates, times, zones, and numbers whose meaning depends on the parts before them.
 
+use super::fields::whole;
 use super::parts::{Parts, mask};
 use super::words::{Word, special};
 use super::{Bad, SECOND};
 use crate::values::zones::DateOrder;
-
-/// The whole number that a text begins with, 0 if there is none, and the rest.
-///
-/// # Errors
-/// None if it is out of range.
-pub(super) fn whole(text: &str) -> Option<(i32, &str)> {
-    let sign = usize::from(text.starts_with(['+', '-']));
-    let behind = text.get(sign..).unwrap_or_default();
-    let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
-    if digits == 0 {
-        return Some((0, text));
-    }
-    let (number, rest) = text.split_at_checked(sign + digits)?;
-    Some((number.parse().ok()?, rest))
-}
 
 /// Digits without a sign, few enough to be a number.
 fn small(text: &str) -> i32 {
@@ -40,15 +26,15 @@ impl Parts {
     /// # Errors
     /// If it has another form, or is out of range.
     pub fn take_time(&mut self, text: &str) -> Result<u32, Bad> {
-        let (hour, rest) = whole(text).ok_or(Bad::Field)?;
+        let (hour, rest) = whole::<i32>(text).ok_or(Bad::Field)?;
         let rest = rest.strip_prefix(':').ok_or(Bad::Format)?;
-        let (minute, rest) = whole(rest).ok_or(Bad::Field)?;
+        let (minute, rest) = whole::<i32>(rest).ok_or(Bad::Field)?;
         (self.hour, self.minute, self.second, self.micros) = (hour, minute, 0, 0);
         if rest.starts_with('.') {
             self.micros = fraction(rest)?;
             (self.hour, self.minute, self.second) = (0, hour, minute);
         } else if let Some(rest) = rest.strip_prefix(':') {
-            let (second, rest) = whole(rest).ok_or(Bad::Field)?;
+            let (second, rest) = whole::<i32>(rest).ok_or(Bad::Field)?;
             self.second = second;
             match rest {
                 "" => {}
@@ -71,12 +57,12 @@ impl Parts {
     /// # Errors
     /// If it has another form, or is 16 hours or more from UTC.
     pub fn take_zone(&mut self, is_negative: bool, text: &str) -> Result<(), Bad> {
-        let (mut hours, mut rest) = whole(text).ok_or(Bad::Zone)?;
+        let (mut hours, mut rest) = whole::<i32>(text).ok_or(Bad::Zone)?;
         let (mut minutes, mut seconds) = (0, 0);
         if let Some(behind) = rest.strip_prefix(':') {
-            (minutes, rest) = whole(behind).ok_or(Bad::Zone)?;
+            (minutes, rest) = whole::<i32>(behind).ok_or(Bad::Zone)?;
             if let Some(behind) = rest.strip_prefix(':') {
-                (seconds, rest) = whole(behind).ok_or(Bad::Zone)?;
+                (seconds, rest) = whole::<i32>(behind).ok_or(Bad::Zone)?;
             }
         } else if rest.is_empty() && text.len() > 2 {
             (hours, minutes) = (hours / 100, hours % 100);
@@ -91,6 +77,24 @@ impl Parts {
         let east = (hours * 60 + minutes) * 60 + seconds;
         self.zone = if is_negative { east } else { -east };
         Ok(())
+    }
+
+    /// Takes a day of the Julian calendar, with a fraction behind its point. Returns the parts that it has.
+    ///
+    /// # Errors
+    /// If the fraction is none.
+    pub fn take_julian(&mut self, day: i32, rest: &str) -> Result<u32, Bad> {
+        self.set_julian(day);
+        if rest.is_empty() {
+            return Ok(mask::DATE);
+        }
+        let day = format!("0{rest}").parse::<f64>().map_err(|_| Bad::Format)?;
+        let day = (day * super::DAY as f64) as i64;
+        self.micros = day % SECOND;
+        let seconds = (day / SECOND) as i32;
+        (self.hour, self.minute) = (seconds / 3600, seconds / 60 % 60);
+        self.second = seconds % 60;
+        Ok(mask::DATE | mask::TIME)
     }
 
     /// Takes a date with delimiters. Returns the parts that it has.
@@ -151,7 +155,7 @@ impl Parts {
     pub fn take_number(&mut self, text: &str, has_month: bool, found: u32) -> Result<u32, Bad> {
         const YEAR_MONTH: u32 = mask::YEAR | mask::MONTH;
         const MONTH_DAY: u32 = mask::MONTH | mask::DAY;
-        let (value, rest) = whole(text).ok_or(Bad::Field)?;
+        let (value, rest) = whole::<i32>(text).ok_or(Bad::Field)?;
         let digits = text.len() - rest.len();
         if digits == 0 {
             return Err(Bad::Format);

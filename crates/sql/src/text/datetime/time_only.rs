@@ -3,8 +3,8 @@
 
 use super::Bad;
 use super::decode::{named_zone, unsupported_word};
-use super::fields::{Field, Kind, fields};
-use super::numbers::{fraction, whole};
+use super::fields::{Field, Kind, OF_DATE, fields, whole};
+use super::numbers::fraction;
 use super::parts::{Parts, mask};
 use super::words::{Unit, Word, word};
 use crate::values::zones::{Zone, moves_too_far};
@@ -25,7 +25,7 @@ pub(super) struct Clock<'z> {
 /// # Errors
 /// If it is none.
 pub(super) fn decode(text: &str, clock: &Clock<'_>) -> Result<(i64, i32), Bad> {
-    let fields = fields(text)?;
+    let fields = fields(text, OF_DATE).ok_or(Bad::Format)?;
     let (mut parts, mut found, mut unit, mut place) = (Parts::default(), 0, None, None);
     for at in 0..fields.len() {
         let taken = take(&mut parts, found, (&mut unit, &mut place), &fields, at)?;
@@ -34,7 +34,8 @@ pub(super) fn decode(text: &str, clock: &Clock<'_>) -> Result<(i64, i32), Bad> {
         }
         found |= taken;
     }
-    if unit.is_some() || place.is_some() && found & mask::DAYLIGHT != 0 {
+    // The word for a unit at the end has no meaning.
+    if place.is_some() && found & mask::DAYLIGHT != 0 {
         return Err(Bad::Format);
     }
     parts.check_date(found)?;
@@ -55,6 +56,9 @@ pub(super) fn decode(text: &str, clock: &Clock<'_>) -> Result<(i64, i32), Bad> {
 /// # Errors
 /// If the place's distance changes and the time has no day; `0A000` without a clock.
 fn west(parts: &Parts, found: u32, place: Option<&Zone>, clock: &Clock<'_>) -> Result<i32, Bad> {
+    if found & mask::ZONE == 0 && !matches!(found & mask::DATE, 0 | mask::DATE) {
+        return Err(Bad::Format);
+    }
     let has_own = found & mask::ZONE != 0 && place.is_none();
     let Some(zone) = place.or(clock.zone).filter(|_| !has_own) else {
         return Ok(parts.zone);
@@ -125,7 +129,7 @@ fn take(
             Ok(mask::ZONE)
         }
         Kind::Number => match unit.take() {
-            Some(unit) => announced(parts, unit, text),
+            Some(unit) => announced(parts, unit, text, found),
             None => match text.find('.') {
                 Some(_) if may_begin && is_last_date => parts.take_date(text, found),
                 Some(digits) if digits > 2 => parts.take_run(text, found | mask::DATE),
@@ -143,9 +147,9 @@ fn take(
 }
 
 /// A number behind the word for its unit.
-fn announced(parts: &mut Parts, unit: Unit, text: &str) -> Result<u32, Bad> {
-    let (value, rest) = whole(text).ok_or(Bad::Field)?;
-    let may_have_point = matches!(unit, Unit::Time | Unit::Second);
+fn announced(parts: &mut Parts, unit: Unit, text: &str, found: u32) -> Result<u32, Bad> {
+    let (value, rest) = whole::<i32>(text).ok_or(Bad::Field)?;
+    let may_have_point = matches!(unit, Unit::Time | Unit::Second | Unit::Julian);
     let is_fraction = rest.starts_with('.') && may_have_point;
     if !(rest.is_empty() || is_fraction) {
         return Err(Bad::Format);
@@ -155,7 +159,20 @@ fn announced(parts: &mut Parts, unit: Unit, text: &str) -> Result<u32, Bad> {
             parts.hour = value;
             mask::HOUR
         }
-        // Without a date a month is a minute.
+        Unit::Year => {
+            parts.year = value.into();
+            mask::YEAR
+        }
+        // Behind a month and an hour it is the minute.
+        Unit::Month if found & mask::MONTH == 0 || found & mask::HOUR == 0 => {
+            parts.month = value;
+            mask::MONTH
+        }
+        Unit::Day => {
+            parts.day = value;
+            mask::DAY
+        }
+        Unit::Julian => return parts.take_julian(value, rest),
         Unit::Minute | Unit::Month => {
             parts.minute = value;
             mask::MINUTE
@@ -172,11 +189,7 @@ fn announced(parts: &mut Parts, unit: Unit, text: &str) -> Result<u32, Bad> {
             mask::TIME => mask::TIME,
             _ => return Err(Bad::Format),
         },
-        _ => {
-            return Err(Bad::Unsupported(
-                "a time of the day with parts of a date is not supported".into(),
-            ));
-        }
+        Unit::Other => return Err(Bad::Format),
     })
 }
 
@@ -215,7 +228,6 @@ fn take_word(
         Word::Unit(Unit::Time) if !matches!(next, Some(Kind::Number | Kind::Time | Kind::Date)) => {
             return Err(Bad::Format);
         }
-        Word::Unit(_) if unit.is_some() => return Err(Bad::Format),
         Word::Unit(Unit::Other) => return Err(Bad::Format),
         Word::Unit(announced) => {
             // The time behind `T` needs no word.

@@ -178,6 +178,8 @@ impl Shown {
         let is_of_week = upper.starts_with('I');
         let year = self.counted(if is_of_week { self.iso_year } else { self.year });
         let is_bare = modifiers.is_bare;
+        // The calendar's year decides about the place of the sign, also of a year of weeks.
+        let for_sign = usize::from(self.counted(self.year) < 0);
         // A number with a width, in which a negative sign takes one more place.
         let filled = |value: i64, width: usize| match is_bare {
             true => value.to_string(),
@@ -263,9 +265,9 @@ impl Shown {
                 let thousands = year / 1000;
                 format!("{thousands},{:03}", year - thousands * 1000)
             }
-            "YYYY" | "IYYY" => filled(year, 4),
-            "YYY" | "IYY" => of_year(year, 1000, 3, is_bare),
-            "YY" | "IY" => of_year(year, 100, 2, is_bare),
+            "YYYY" | "IYYY" => fill(year, 4 + for_sign, is_bare),
+            "YYY" | "IYY" => fill(year % 1000, 3 + for_sign, is_bare),
+            "YY" | "IY" => fill(year % 100, 2 + for_sign, is_bare),
             "Y" | "I" => (year % 10).to_string(),
             "W" => ((self.day - 1) / 7 + 1).to_string(),
             "J" => self.julian.to_string(),
@@ -387,10 +389,4 @@ fn fill(value: i64, width: usize, is_bare: bool) -> String {
 
 fn fraction(value: i64, width: usize) -> String {
     format!("{value:0width$}")
-}
-
-/// The last digits of a year.
-fn of_year(year: i64, unit: i64, width: usize, is_bare: bool) -> String {
-    let width = width + usize::from(year < 0);
-    fill(year % unit, width, is_bare)
 }

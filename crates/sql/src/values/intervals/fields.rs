@@ -1,54 +1,15 @@
 //! Intervals of a type with fields or digits, read and truncated to them.
 //!
-//! Source: PostgreSQL 15, `AdjustIntervalForTypmod` and `DecodeInterval`.
+//! Source: PostgreSQL 15, `AdjustIntervalForTypmod`.
 
 use super::Interval;
+use super::reading::read;
 use crate::error::SqlError;
-use crate::types::interval_fields::{
-    ALL_DIGITS, ALL_FIELDS, DAY, HOUR, MINUTE, MONTH, SECOND, YEAR,
-};
+use crate::types::interval_fields::{ALL_DIGITS, ALL_FIELDS, HOUR, MINUTE, MONTH, SECOND, YEAR};
 
 const MICROS_OF_SECOND: i64 = 1_000_000;
 const MICROS_OF_MINUTE: i64 = 60 * MICROS_OF_SECOND;
 const MICROS_OF_HOUR: i64 = 60 * MICROS_OF_MINUTE;
-
-/// A text whose numbers without a unit, or clocks without hours, get the units of a modifier.
-fn with_units(text: &str, modifier: i32) -> String {
-    let range = modifier >> 16 & ALL_FIELDS;
-    if modifier < 0 || range == ALL_FIELDS {
-        return text.to_string();
-    }
-    let text = text.trim_end();
-    let (before, last) = match text.rsplit_once(char::is_whitespace) {
-        Some((before, last)) => (format!("{before} "), last),
-        None => (String::new(), text),
-    };
-    let digits = last.trim_start_matches(['-', '+']);
-    let is_number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit() || c == b'.');
-    if is_number {
-        let unit = match range {
-            YEAR => "year",
-            MONTH => "month",
-            DAY => "day",
-            _ if range & SECOND != 0 => "second",
-            _ if range & MINUTE != 0 => "minute",
-            _ if range & HOUR != 0 => "hour",
-            _ => "month",
-        };
-        return format!("{text} {unit}");
-    }
-    let is_clock = digits.bytes().filter(|c| *c == b':').count() == 1
-        && digits
-            .bytes()
-            .all(|c| c.is_ascii_digit() || matches!(c, b':' | b'.'));
-    match is_clock && range == MINUTE | SECOND {
-        true => {
-            let sign = last.strip_suffix(digits).unwrap_or_default();
-            format!("{before}{sign}00:{digits}")
-        }
-        false => text.to_string(),
-    }
-}
 
 impl Interval {
     /// Reads an interval of a type with a modifier.
@@ -56,7 +17,12 @@ impl Interval {
     /// # Errors
     /// As [`Interval::read`].
     pub(crate) fn read_as(text: &str, modifier: i32) -> Result<Interval, SqlError> {
-        Ok(Interval::read(&with_units(text, modifier))?.cut_to(modifier))
+        let range = match modifier {
+            ..0 => ALL_FIELDS,
+            _ => modifier >> 16 & ALL_FIELDS,
+        };
+        let interval = read(text, range, false).map_err(|bad| bad.of(text))?;
+        Ok(interval.cut_to(modifier))
     }
 
     /// Removes the fields and digits that a modifier does not have.

@@ -1,0 +1,82 @@
+//! The casts that there are between types, and where each is made by itself: PostgreSQL's `pg_cast`, and the casts by texts.
+
+use crate::types::SqlType;
+
+/// The context in which a value of one type is converted to another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Coercion {
+    /// In an expression.
+    Implicit,
+    /// Stored into a column.
+    Assignment,
+    /// Asked for.
+    Explicit,
+}
+
+/// True if one type can be cast to another.
+pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
+    use SqlType::{Bool, Date, Int2, Int4, Int8, Time, Timestamp, Timestamptz, Timetz};
+    if from == to || from == SqlType::Unknown {
+        return true;
+    }
+    if to.is_record() {
+        return false;
+    }
+    let rank = |kind| match kind {
+        Int2 => Some(1),
+        Int4 | SqlType::Oid => Some(2),
+        kind if kind.is_object() => Some(2),
+        Int8 => Some(3),
+        SqlType::Numeric => Some(4),
+        SqlType::Float4 => Some(5),
+        SqlType::Float8 => Some(6),
+        _ => None,
+    };
+    if let (Some(level), Some(wanted)) = (rank(from), rank(to)) {
+        // Numbers of objects are whole numbers.
+        let is_number_of = |kind: SqlType| kind == SqlType::Oid || kind.is_object();
+        let is_object = is_number_of(to);
+        if is_number_of(from) && !is_object && !matches!(to, Int4 | Int8) {
+            return false;
+        }
+        return level <= wanted || how >= Coercion::Assignment && (!is_object || level < 4);
+    }
+    let least = match (from, to) {
+        // A `"char"` is of no category of texts.
+        (SqlType::OneChar, SqlType::Text) => Some(Coercion::Implicit),
+        (SqlType::OneChar, to) if to.is_text() => Some(Coercion::Assignment),
+        (SqlType::Name, SqlType::OneChar) => Some(Coercion::Explicit),
+        (from, SqlType::OneChar) if from.is_text() => Some(Coercion::Assignment),
+        (SqlType::OneChar, Int4) | (Int4, SqlType::OneChar) => Some(Coercion::Explicit),
+        (SqlType::OneChar, _) | (_, SqlType::OneChar) => return false,
+        (SqlType::Name, SqlType::Varchar | SqlType::Char) => Some(Coercion::Assignment),
+        (from, to) if from.is_text() && to.is_text() => Some(Coercion::Implicit),
+        _ => None,
+    };
+    if let Some(least) = least {
+        return how >= least;
+    }
+    if let (Some(from), Some(to)) = (from.element(), to.element()) {
+        return can_cast(from, to, how);
+    }
+    match (from, to) {
+        (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) => true,
+        (SqlType::Json, SqlType::Jsonb) | (SqlType::Jsonb, SqlType::Json) => {
+            how >= Coercion::Assignment
+        }
+        // PostgreSQL has no such assignment.
+        (SqlType::Hstore, SqlType::Json | SqlType::Jsonb)
+        | (SqlType::TextArray, SqlType::Hstore) => how == Coercion::Explicit,
+        (SqlType::Jsonb, to) if to == Bool || to.is_number() => how == Coercion::Explicit,
+        (Time, SqlType::Interval | Timetz) | (SqlType::Cidr, SqlType::Inet) => true,
+        (SqlType::Inet, SqlType::Cidr) => how >= Coercion::Assignment,
+        (SqlType::Interval, Time) => how >= Coercion::Assignment,
+        (Timestamptz, Timestamp | Timetz)
+        | (Timestamp | Timestamptz, Date | Time)
+        | (Timetz, Time) => how >= Coercion::Assignment,
+        (Bool, Int4) | (Int4, Bool) => how == Coercion::Explicit,
+        (_, to) if to.is_text() => how >= Coercion::Assignment,
+        (from, _) if from.is_text() => how == Coercion::Explicit,
+        _ => false,
+    }
+}
