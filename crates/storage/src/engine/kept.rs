@@ -2,8 +2,9 @@
 //! directory's lock, DB' with the checkpointers, the end of the log, and the part of it that the store has. So a
 //! hand-over does not read the log since the last checkpoint, and copies DB' instead.
 //!
-//! The close writes nothing of this down, since clients wait for the opening, and that writes it anyway. After a crash in
-//! between, the directory is one of a copy that was killed.
+//! The close writes nothing of this down, since clients wait for the opening. That records the log's end, and the thread
+//! of the store its part, before the first entry. After a crash in between, the directory is one of a copy that was
+//! killed.
 //!
 //! Invariants: I2, I5 (each opening that may write counts the incarnation up: after another one nothing of this is
 //! used). Without the lock in between, another process could write checkpoints that these checkpointers do not know

@@ -188,6 +188,13 @@ impl StoreCopy {
         self.in_store.has(self.known.log, time, let_go);
     }
 
+    /// The log was stable here up to the known place when it was claimed: that is written down, if it is not yet. The
+    /// record names the claim's epoch then, whose bases this directory can continue from. Nothing is acknowledged
+    /// through the store before.
+    pub fn record_claimed(&self) {
+        self.record.write_below(self.known.log.group);
+    }
+
     /// All that the store has is stable here, and nothing more comes: it is written down.
     pub fn record_all(&mut self) {
         self.record.write_all();

@@ -1,6 +1,6 @@
 //! The record of a store's place in the log of a database that is open here: the file `STORE` ([`Known`]). It is
-//! written now and then ([`record_bytes`](super::copy::record_bytes)), and when the log is full and the store has more
-//! of it than is recorded.
+//! written before the first entry, now and then ([`record_bytes`](super::copy::record_bytes)), and when the log is full
+//! and the store has more of it than is recorded.
 //!
 //! Only the log that is stable here is recorded, and the log is kept from there on. A record that fails is tried again
 //! when the next one is due, or room is wanted.

@@ -1,12 +1,16 @@
 //! A host that takes over with the memory that it kept of its copy. It has the state that a recovery finds, reads less
 //! for that, and goes on from there. A crash at any step afterwards loses nothing.
 
-use crate::common::store::{Lossy, Primary, caught_up, disk, follow, has_all, options};
+use crate::common::store::{
+    Lossy, Primary, caught_up, disk, follow, has_all, impatient, options, put_base,
+};
 use crate::common::watched::{Change, WatchedDisk};
 use sardonyx_base::random::Random;
 use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Disk, DiskError, Faults, SimulatedDisk};
-use sardonyx_storage::engine::{DurableAt, Engine, Opened, StorageOptions, take_lock};
+use sardonyx_storage::engine::{
+    DurableAt, Engine, KeepInStore, Opened, StorageOptions, delete_past, take_lock,
+};
 use std::io::Error;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,17 +22,22 @@ const LAST: u64 = 24;
 /// The crashes of each seed, spread over the steps of a hand-over.
 const CRASHES: u64 = 16;
 
-/// Options of a store that has so many transactions.
-fn filled(last: u64, stripes: u32) -> StorageOptions {
+/// A store that has so many transactions, and its options.
+fn filled_store(last: u64, stripes: u32, durable_at: DurableAt) -> (Arc<Lossy>, StorageOptions) {
     let store = Arc::new(Lossy::default());
     let options = StorageOptions {
         stripes,
-        ..options(&store, DurableAt::Both)
+        ..options(&store, durable_at)
     };
     let first = Primary::open(&disk(1), options.clone()).unwrap();
     (1..=last).for_each(|number| first.commit(number).unwrap());
     first.close();
-    options
+    (store, options)
+}
+
+/// The options alone, where each transaction is durable in both places.
+fn filled(last: u64, stripes: u32) -> StorageOptions {
+    filled_store(last, stripes, DurableAt::Both).1
 }
 
 /// The same with the memory kept of a closed copy on this disk.
@@ -96,9 +105,10 @@ fn i2_an_opening_with_what_was_kept_has_what_a_recovery_finds_and_reads_less() {
     }
 }
 
-#[test]
-fn a_hand_over_replaces_one_file_before_the_first_transaction() {
-    let options = filled(LAST, 1);
+/// The files of a directory that a hand-over to it replaces: before the opening returns, and before an entry is put. The
+/// first transaction is acknowledged afterwards.
+fn replaced_by_hand_over(durable_at: DurableAt) -> [Vec<String>; 2] {
+    let (store, options) = filled_store(LAST, 1, durable_at);
     let replaced = Arc::<Mutex<Vec<String>>>::default();
     let is_watched = Arc::new(AtomicBool::new(false));
     let (seen, counts) = (replaced.clone(), is_watched.clone());
@@ -116,17 +126,72 @@ fn a_hand_over_replaces_one_file_before_the_first_transaction() {
         kept: Some(Arc::new(replica.close_keeping())),
         ..options.clone()
     };
-    let second = Primary::open(&watched, keeping).unwrap();
-    // The incarnation is counted up.
-    assert_eq!(*replaced.lock().unwrap(), ["MANIFEST.new"]);
+    let opened = Engine::open(Arc::new(watched.clone()), keeping).unwrap();
+    let at_opening = replaced.lock().unwrap().clone();
+    let at_entry = Arc::<Mutex<Vec<String>>>::default();
+    let (all, seen) = (replaced.clone(), at_entry.clone());
+    store.at_append(move || *seen.lock().unwrap() = all.lock().unwrap().clone());
+    let second = Primary::start(opened);
     second.commit(LAST + 1).unwrap();
     second.close();
-    let recorded = |name: &String| name == "STORE.new";
-    assert!(replaced.lock().unwrap().iter().any(recorded));
     assert!(has_all(
         &Primary::open(&watched, options).unwrap(),
         LAST + 1
     ));
+    let at_entry = std::mem::take(&mut *at_entry.lock().unwrap());
+    [at_opening, at_entry]
+}
+
+#[test]
+fn a_hand_over_replaces_one_file_and_records_the_stores_part_before_the_first_transaction() {
+    // The incarnation is counted up.
+    let [at_opening, at_entry] = replaced_by_hand_over(DurableAt::Both);
+    assert_eq!(at_opening, ["MANIFEST.new"]);
+    assert_eq!(at_entry, ["MANIFEST.new", "STORE.new"]);
+    // The first transaction waits for no entry, which may be put during the close.
+    let [at_opening, _] = replaced_by_hand_over(DurableAt::Local);
+    assert_eq!(at_opening, ["MANIFEST.new", "STORE.new"]);
+}
+
+#[test]
+fn i12_a_host_that_took_over_and_is_killed_after_a_trim_is_opened_with_all_it_acknowledged() {
+    for durable_at in [DurableAt::Local, DurableAt::Both, DurableAt::Remote] {
+        for is_power_cut in [false, true] {
+            let (store, options) = filled_store(LAST, 1, durable_at);
+            let options = impatient(options);
+            let b = disk(2);
+            let second = Primary::open(&b, kept(&b, &options)).unwrap();
+            // All that is kept in the store is behind the fence of this term.
+            put_base(&disk(3), &options);
+            let keep = KeepInStore {
+                bases: 1,
+                since: None,
+            };
+            let deleted = delete_past(options.remote.as_ref().unwrap(), keep).unwrap();
+            assert!(deleted.log.entries > 0, "{deleted:?}");
+            store.cut_off(true);
+            let is_acknowledged = match durable_at {
+                DurableAt::Local => second.commit(LAST + 1).is_ok(),
+                DurableAt::Both | DurableAt::Remote => {
+                    let group = second.execute(LAST + 1).unwrap();
+                    store.wait_until_unheard(5);
+                    second.engine.begin_to_close();
+                    second.wait(group).is_ok()
+                }
+            };
+            assert_eq!(is_acknowledged, durable_at == DurableAt::Local);
+            let again = match is_power_cut {
+                true => b.restart(Faults::default()),
+                false => b.next_process(Faults::default()),
+            };
+            drop(second);
+            store.cut_off(false);
+            let third = Primary::open(&again, options).unwrap();
+            let last = LAST + u64::from(is_acknowledged);
+            assert!(has_all(&third, last), "{durable_at:?}, {is_power_cut}");
+            third.commit(LAST + 2).unwrap();
+        }
+    }
 }
 
 #[test]

@@ -262,16 +262,22 @@ impl Primary {
         disk: &D,
         options: StorageOptions,
     ) -> Result<Primary, OpenError> {
+        let opened = Engine::open(Arc::new(disk.clone()), options)?;
+        Ok(Primary::start(opened))
+    }
+
+    /// Starts a database that was just opened.
+    pub fn start(opened: Opened) -> Primary {
         let Opened {
             mut engine, store, ..
-        } = Engine::open(Arc::new(disk.clone()), options)?;
+        } = opened;
         let pen = engine.pen(());
         engine.start();
-        Ok(Primary {
+        Primary {
             engine,
             pen,
             pages: store.bytes().to_vec(),
-        })
+        }
     }
 
     /// A transaction that writes its number at its place. Returns its group.

@@ -60,8 +60,8 @@ pub(in crate::engine) struct Claimed {
 }
 
 impl Claimed {
-    /// Records in the directory what the store has of its log. With an earlier record, from which the log is kept, that
-    /// waits for the first transaction: clients wait for the opening.
+    /// Records in the directory what the store has of its log. With an earlier record, from which the log is kept, the
+    /// thread that puts the log into the store does that first of all: clients wait for the opening.
     pub fn record(&mut self, home: &dyn Disk, earlier: Option<Known>) -> Result<(), OpenError> {
         if let Some(earlier) = earlier {
             self.recorded = earlier;

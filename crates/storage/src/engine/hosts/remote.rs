@@ -84,7 +84,12 @@ impl RemoteLog {
         home: &Arc<dyn Disk>,
         options: &StorageOptions,
     ) -> Result<(Claimed, Ready), OpenError> {
-        claim_and_open(home, options, self)
+        let (claimed, mut ready) = claim_and_open(home, options, self)?;
+        if self.durable_at == DurableAt::Local {
+            // The first transaction need not wait for the store's thread, so the opening records the claimed place.
+            ready.recorded = None;
+        }
+        Ok((claimed, ready))
     }
 }
 
@@ -150,6 +155,8 @@ impl Remote {
         }
         threads.spawn("store", move || {
             closing.begin();
+            // Behind this thread's first entry, a base of this epoch may be all that the store keeps.
+            copy.record_claimed();
             match durable_at {
                 DurableAt::Both | DurableAt::Remote => commit.run_remote(&mut copy),
                 DurableAt::Local => {
