@@ -130,6 +130,25 @@ fn i1_entries_that_are_applied_together_share_syncs_and_are_all_there() {
     assert!(together * 3 < one_by_one, "{together} and {one_by_one}");
 }
 
+#[test]
+fn entries_that_are_applied_together_need_no_more_room_than_one_by_one() {
+    let store = Arc::new(Lossy::default());
+    let options = options(&store, DurableAt::Both);
+    let first = Primary::open(&disk(1), options.clone()).unwrap();
+    (1..=LAST).for_each(|number| first.commit(number).unwrap());
+    first.close();
+    let (mut replica, mut follower) = follow(&disk(2), &options).unwrap();
+    let (mut entries, mut bytes) = (Vec::new(), 0);
+    while let Some(entry) = follower.next_entry().unwrap() {
+        bytes += entry.bytes().len() as u64;
+        entries.push(entry);
+    }
+    assert!(bytes > options.log_bytes_max, "{bytes}");
+    replica.apply_several(&entries).unwrap();
+    assert_eq!(replica.known().entry, follower.position());
+    assert_eq!(replica.close().log.transactions, LAST);
+}
+
 /// The reads of the log's files in an opening of this disk.
 fn log_reads(disk: &SimulatedDisk, options: StorageOptions) -> usize {
     let reads = Arc::new(AtomicUsize::new(0));

@@ -119,6 +119,28 @@ impl Replica {
     /// # Errors
     /// As [`Replica::apply`].
     pub fn apply_several(&mut self, entries: &[Entry]) -> Result<(), ReplicaError> {
+        let mut rest = entries;
+        while !rest.is_empty() {
+            let (run, others) = rest.split_at(self.until_record(rest));
+            self.apply_run(run)?;
+            rest = others;
+        }
+        Ok(())
+    }
+
+    /// So many of these entries are applied until the next record is due. The log here is freed only up to that, so a
+    /// small log has no room for more.
+    fn until_record(&self, entries: &[Entry]) -> usize {
+        let mut bytes = self.unrecorded_bytes;
+        let before = entries.iter().take_while(|entry| {
+            let is_before = bytes < self.record_bytes;
+            bytes += entry.bytes().len() as u64;
+            is_before
+        });
+        before.count().max(1)
+    }
+
+    fn apply_run(&mut self, entries: &[Entry]) -> Result<(), ReplicaError> {
         let (mut groups, mut lasts) = (Vec::new(), Vec::new());
         let mut outcome = Ok(());
         for entry in entries {
