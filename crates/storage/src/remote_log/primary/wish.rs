@@ -14,7 +14,7 @@ use crate::remote_log::store::StoredRegister;
 pub struct Wish {
     identity: u64,
     to: String,
-    /// The record on which the wish was put first.
+    /// The first record of a serving host on which the wish was put.
     put_on: Option<Primary>,
 }
 
@@ -56,7 +56,10 @@ impl Wish {
         if is_as_wanted && !record.released {
             return Ok(Wished::Done);
         }
-        self.put_on.get_or_insert_with(|| record.clone());
+        // A host that comes after a released record has not seen the wish, if that met the host's claim.
+        if !record.released {
+            self.put_on.get_or_insert_with(|| record.clone());
+        }
         Ok(Wished::Put(Replacement {
             expected: stored.map(|stored| stored.version.clone()),
             record: Primary {
@@ -123,6 +126,13 @@ mod tests {
         let [before, after] = [1, 2].map(|process| stored_of(process, "a", false, None));
         assert_eq!(wanted(&mut drain, &before).as_deref(), Some(ANY_OTHER));
         assert_eq!(drain.found(Some(&after)).unwrap(), Wished::Done);
+        // No host served at first, and one came before the wish was put.
+        let mut drain = Wish::new(7, ANY_OTHER);
+        for found in [&stored("a", true, None), &other] {
+            assert_eq!(wanted(&mut drain, found).as_deref(), Some(ANY_OTHER));
+        }
+        let third = stored("c", false, None);
+        assert_eq!(drain.found(Some(&third)).unwrap(), Wished::Done);
         // Another person's wish is another one.
         let mut again = Wish::new(7, ANY_OTHER);
         assert_eq!(wanted(&mut again, &other).as_deref(), Some(ANY_OTHER));
