@@ -472,9 +472,13 @@ mod tests {
     use super::super::silent::Silent;
     use super::*;
     use sardonyx_storage::remote_log::primary::Primary;
+    use sardonyx_storage::remote_log::shell::Patience;
     use sardonyx_storage::remote_log::store::RemoteStore;
 
-    const WAIT: Duration = Duration::from_secs(2);
+    /// Longer than any pause of the machine within a test.
+    const WAIT: Duration = Duration::from_secs(3600);
+    /// For so long the store is asked.
+    const PATIENCE: Duration = Duration::from_secs(12 * 3600);
 
     fn record() -> Primary {
         Primary {
@@ -500,6 +504,10 @@ mod tests {
         Shared {
             remote: RemoteLog {
                 durable_at,
+                patience: Patience {
+                    time_limit: PATIENCE,
+                    ..Patience::default()
+                },
                 ..RemoteLog::new(store.clone())
             },
             record: Mutex::new(Record::new(record(), began)),
@@ -547,13 +555,12 @@ mod tests {
             (DurableAt::Remote, Duty::Nothing),
             (DurableAt::Local, Duty::Renew),
         ];
-        for (durable_at, in_an_hour) in cases {
+        for (durable_at, after_patience) in cases {
             let shared = serving(&Arc::default(), durable_at, now());
             shared.closes();
             let duty = |later| shared.record.lock().duty(now() + later);
             assert_eq!(duty(WAIT / 4), Duty::Renew, "{durable_at:?}");
-            let hour = Duration::from_secs(3600);
-            assert_eq!(duty(hour), in_an_hour, "{durable_at:?}");
+            assert_eq!(duty(2 * PATIENCE), after_patience, "{durable_at:?}");
         }
     }
 

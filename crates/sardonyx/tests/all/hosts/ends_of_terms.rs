@@ -111,7 +111,8 @@ fn each_change_of_a_term_is_reported_also_one_before_the_call_was_given() {
     let calls = Arc::new(Mutex::new(0));
     let called = calls.clone();
     term.on_change(move || *called.lock().unwrap() += 1);
-    assert_eq!(*calls.lock().unwrap(), 1);
+    // The term's thread may report further changes.
+    assert!(*calls.lock().unwrap() >= 1);
     term.release();
 }
 
