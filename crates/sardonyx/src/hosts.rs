@@ -426,7 +426,8 @@ impl Host {
         }
     }
 
-    /// Applies new entries, and begins no second one after this moment. Returns true if there are no more.
+    /// Applies new entries, and reads no second one after this moment. Returns true if there are no more. The entries that
+    /// were read before, up to [`ENTRIES_BYTES`] and one entry, are all applied.
     fn follow(&mut self, until: Instant, stop: &StopHost) -> Result<bool, Error> {
         // It takes long, and this host has to watch the register meanwhile.
         let is_behind = self

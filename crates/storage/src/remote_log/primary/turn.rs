@@ -93,7 +93,8 @@ impl Pace {
 pub enum Act {
     /// The register is to be read, for [`Turn::read`] or [`Turn::silent`].
     Look,
-    /// The log is to be followed, and no second entry begun after this moment; then [`Turn::followed`].
+    /// The log is to be followed, and no second entry read after this moment; then [`Turn::followed`]. Entries that were
+    /// read before are applied.
     Follow {
         /// The moment.
         until: Instant,
