@@ -9,7 +9,7 @@
 
 mod calls;
 
-use crate::advisory::{Claim, Locker};
+use crate::advisory::{Claim, Listed, Locker};
 use crate::claims::{RowHash, TableId};
 use crate::error::{SqlError, code};
 use crate::expression::StatementContext;
@@ -17,12 +17,12 @@ use crate::lock_modes::RowMode;
 use crate::memory::bytes_of;
 use crate::source::Source;
 use crate::waits::{Call, Called};
-use calls::{CallLog, Calls};
+use calls::{CallLog, Calls, Rounds};
 use sardonyx::Snapshot;
 use sardonyx::schema::Value;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A row, by its table and the hash of its key.
 pub(crate) type Row = (TableId, RowHash);
@@ -54,6 +54,8 @@ pub(crate) struct ClaimLog {
     queries: Vec<Recorded>,
     /// The calls of advisory functions.
     calls: CallLog,
+    /// The locks that parts of it listed.
+    listings: Vec<Arc<[Listed]>>,
 }
 
 /// The bytes that a record takes.
@@ -70,6 +72,11 @@ pub(crate) fn bytes_of_log(log: &ClaimLog) -> usize {
     size_of_val(queries)
         + queries.iter().map(of_one).sum::<usize>()
         + size_of_val(log.calls.as_slice())
+        + log
+            .listings
+            .iter()
+            .map(|of| size_of_val(&**of))
+            .sum::<usize>()
 }
 
 /// The part of a session's state that concerns claims.
@@ -84,7 +91,15 @@ pub(crate) struct SessionClaims {
     /// The record of the statement, if it is run again.
     again: Option<Arc<ClaimLog>>,
     next: usize,
+    next_listing: usize,
     log: ClaimLog,
+    /// The calls of the statement. A part of it that runs has them.
+    calls: Mutex<Calls>,
+}
+
+/// Takes the calls out.
+fn taken(calls: &Mutex<Calls>) -> Calls {
+    std::mem::take(&mut *calls.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl SessionClaims {
@@ -101,11 +116,17 @@ impl SessionClaims {
         self.again = again.cloned();
         self.of_changes = of_changes;
         self.next = 0;
+        self.next_listing = 0;
         self.log = ClaimLog::default();
+        self.calls = Mutex::new(match again {
+            Some(again) => Calls::repeating(&again.calls),
+            None => Calls::default(),
+        });
     }
 
     /// The record of the statement.
     pub fn take_log(&mut self) -> Arc<ClaimLog> {
+        self.log.calls = taken(&self.calls).made;
         Arc::new(std::mem::take(&mut self.log))
     }
 
@@ -125,12 +146,13 @@ impl SessionClaims {
             of_changes: in_memory && self.of_changes && self.again.is_none(),
             only_reads,
             base: self.base.clone(),
-            calls: RefCell::new(match &self.again {
-                Some(again) => Calls::repeating(&again.calls),
-                None => Calls::default(),
-            }),
+            calls: RefCell::new(taken(&self.calls)),
             again: self.again.clone(),
             next: Cell::new(self.next),
+            recorded_locks: (self.again.as_ref())
+                .and_then(|again| again.listings.get(self.next_listing))
+                .cloned(),
+            locks: OnceCell::new(),
             log: RefCell::default(),
             newest: RefCell::default(),
         })
@@ -141,7 +163,11 @@ impl SessionClaims {
         if let Some(claiming) = claiming {
             self.next = claiming.next.get();
             self.log.queries.append(&mut claiming.log.into_inner());
-            self.log.calls.append(&mut claiming.calls.into_inner().made);
+            self.calls = Mutex::new(claiming.calls.into_inner());
+            if let Some(locks) = claiming.locks.into_inner() {
+                self.next_listing += 1;
+                self.log.listings.push(locks);
+            }
         }
     }
 
@@ -176,6 +202,10 @@ pub(crate) struct Claiming {
     next: Cell<usize>,
     log: RefCell<Vec<Recorded>>,
     calls: RefCell<Calls>,
+    /// The locks that this part listed before, if the statement is run again.
+    recorded_locks: Option<Arc<[Listed]>>,
+    /// The locks that it lists: the same each time.
+    locks: OnceCell<Arc<[Listed]>>,
     /// A state that is newer than the snapshot, in which claimed rows are compared.
     newest: RefCell<Option<Snapshot>>,
 }
@@ -214,6 +244,15 @@ impl Claiming {
         recorded.ok_or_else(not_serializable)
     }
 
+    /// The locks of all sessions. A statement that is run again lists those that it listed before.
+    pub fn locks(&self, list: impl FnOnce() -> Vec<Listed>) -> Arc<[Listed]> {
+        let recorded = || self.recorded_locks.clone();
+        let locks = self
+            .locks
+            .get_or_init(|| recorded().unwrap_or_else(|| list().into()));
+        locks.clone()
+    }
+
     /// Makes a call of an advisory function that never waits, or repeats it.
     ///
     /// # Errors
@@ -227,21 +266,19 @@ impl Claiming {
         calls.call((call, &self.locker), self.is_again(), make)
     }
 
-    /// The number of calls so far: a place to which [`Claiming::rewind`] goes back.
-    pub fn calls(&self) -> usize {
-        self.calls.borrow().made.len()
+    /// The rounds of a query that begins to claim rows.
+    pub fn rounds(&self) -> Rounds {
+        self.calls.borrow_mut().rounds()
     }
 
-    /// Repeats the calls that were made since a place.
-    pub fn rewind(&self, place: usize) {
-        self.calls.borrow_mut().rewind(place);
+    /// Begins the next round of a query: it repeats the calls of the rounds before.
+    pub fn rewind(&self, rounds: &mut Rounds) {
+        self.calls.borrow_mut().rewind(rounds);
     }
 
-    /// The next calls are new ones.
-    pub fn go_on(&self) {
-        if !self.is_again() {
-            self.calls.borrow_mut().go_on();
-        }
+    /// Ends the last round of a query: the next calls are not its own.
+    pub fn go_on(&self, rounds: Rounds) {
+        self.calls.borrow_mut().go_on(rounds);
     }
 
     /// Records the outcome of a query that begins, unless [`Claiming::record_at`] sets another one. Returns the place of the

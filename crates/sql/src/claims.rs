@@ -12,6 +12,10 @@ use std::collections::HashMap;
 
 /// The most rows that the transactions of a database have claimed one by one, each with 100 bytes or so.
 pub(crate) const ROWS_MAX: usize = 1_000_000;
+/// The most of them that claims that are not refused may reach: the others are for those that can be.
+pub(crate) const URGENT_ROWS_MAX: usize = ROWS_MAX / 2;
+/// A transaction that claims more rows than this claims all rows of each further table.
+pub(crate) const ROWS_OF_SESSION_MAX: usize = ROWS_MAX / 4;
 /// A transaction that claims more rows of a table than this claims all of them.
 pub(crate) const ROWS_OF_TABLE_MAX: usize = 100_000;
 
@@ -58,6 +62,8 @@ struct OfTable {
 pub(crate) struct RowClaims {
     tables: HashMap<TableId, OfTable>,
     count: usize,
+    /// The number of rows that a session has claimed one by one.
+    of_sessions: HashMap<u64, usize>,
 }
 
 /// A claim that a session has made, with its modes before.
@@ -92,6 +98,16 @@ fn set(holders: &mut Holders, session: u64, modes: Modes) -> Modes {
     }
 }
 
+/// Counts one row less of a session.
+fn one_less(counts: &mut HashMap<u64, usize>, session: u64) {
+    if let Some(count) = counts.get_mut(&session) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(&session);
+        }
+    }
+}
+
 impl RowClaims {
     /// True if another session has claimed a row in a mode that excludes this one.
     pub fn is_claimed(&self, table: TableId, row: RowHash, session: u64, mode: RowMode) -> bool {
@@ -117,8 +133,8 @@ impl RowClaims {
         (modes_of(&of.whole, session) | own) & mode.or_stronger() != 0
     }
 
-    /// Claims a row. `None` if the session has claimed it in this mode, or in a stronger one. At the bound of all rows, an `urgent` claim
-    /// becomes one of the whole table.
+    /// Claims a row. `None` if the session has claimed it in this mode, or in a stronger one. At the
+    /// bounds of its session, and an `urgent` one earlier than others, it becomes one of the whole table.
     ///
     /// # Errors
     /// The bound.
@@ -139,12 +155,14 @@ impl RowClaims {
             return Ok(None);
         }
         let is_known = own != 0;
-        let is_full = self.count >= ROWS_MAX && !is_known;
-        let count = of.counts.get(&session).copied().unwrap_or(0);
-        if is_full && !urgent {
+        let count_of = |counts: &HashMap<u64, usize>| counts.get(&session).copied().unwrap_or(0);
+        let is_whole = count_of(&of.counts) >= ROWS_OF_TABLE_MAX
+            || count_of(&self.of_sessions) >= ROWS_OF_SESSION_MAX
+            || urgent && self.count >= URGENT_ROWS_MAX;
+        if !is_known && !is_whole && self.count >= ROWS_MAX {
             return Err(Full);
         }
-        if !is_known && (is_full || count >= ROWS_OF_TABLE_MAX) {
+        if !is_known && is_whole {
             let before = set(&mut of.whole, session, whole | mode.bit());
             return Ok(Some(Claimed {
                 table,
@@ -156,6 +174,7 @@ impl RowClaims {
         let before = set(holders, session, own | mode.bit());
         if !is_known {
             *of.counts.entry(session).or_default() += 1;
+            *self.of_sessions.entry(session).or_default() += 1;
             self.count += 1;
         }
         Ok(Some(Claimed {
@@ -184,12 +203,8 @@ impl RowClaims {
                 }
                 if claimed.before == 0 {
                     self.count -= 1;
-                    if let Some(count) = of.counts.get_mut(&session) {
-                        *count -= 1;
-                        if *count == 0 {
-                            of.counts.remove(&session);
-                        }
-                    }
+                    one_less(&mut of.counts, session);
+                    one_less(&mut self.of_sessions, session);
                 }
             }
         }
@@ -200,6 +215,6 @@ impl RowClaims {
 
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.count == 0
+        self.tables.is_empty() && self.of_sessions.is_empty() && self.count == 0
     }
 }

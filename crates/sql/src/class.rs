@@ -126,6 +126,11 @@ pub(crate) fn draws(text: &str) -> bool {
     text.contains("nextval") || text.contains("setval")
 }
 
+/// True if a text in lower case may set parameters of the session by a function, or take or give back its locks.
+pub(crate) fn sets_session(text: &str) -> bool {
+    text.contains("set_config") || text.contains("advisory_")
+}
+
 /// True if a text in lower case may notify sessions by a function.
 pub(crate) fn notifies(text: &str) -> bool {
     text.contains("pg_notify")

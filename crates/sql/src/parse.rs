@@ -29,6 +29,7 @@ mod recursions;
 mod rights_command;
 mod rows_from;
 mod sequence_command;
+mod shown;
 mod signal;
 mod spellings;
 mod substrings;
@@ -63,7 +64,8 @@ pub(crate) use rights_command::{ObjectKind, Objects, Privileges, RightsCommand, 
 pub(crate) use rows_from::ROWS_FROM;
 use rows_from::with_rows_from;
 pub(crate) use sequence_command::{Restart, SequenceChange, SequenceCommand};
-pub(crate) use symmetric::{shown_symmetric, symmetric_bound};
+pub(crate) use shown::shown_text;
+pub(crate) use symmetric::symmetric_bound;
 pub(crate) use tables::{LIKE, UNSAID, is_without_data};
 pub(crate) use type_command::{TypeChange, TypeCommand};
 pub(crate) use wrapped::{query_of, selected_from};

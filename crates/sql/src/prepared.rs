@@ -2,7 +2,9 @@
 
 mod compiled;
 
-use crate::class::{Class, Special, class_of, draws, has_changes, notifies, with_before_insert};
+use crate::class::{
+    Class, Special, class_of, draws, has_changes, notifies, sets_session, with_before_insert,
+};
 use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
 use crate::cursors::CursorCommand;
@@ -131,9 +133,7 @@ impl Prepared {
             block: None,
             names: Arc::default(),
             arguments: OnceLock::new(),
-            sets_session: ["set_config", "advisory_"]
-                .iter()
-                .any(|name| lower.contains(name)),
+            sets_session: sets_session(&lower),
             asks_session: SESSION_FUNCTIONS.iter().any(|name| lower.contains(name)),
             class,
             declared: declared.to_vec(),
@@ -464,9 +464,10 @@ impl Prepared {
         &self.arguments
     }
 
-    /// True if it may set parameters of the session, or take its locks, so that it runs once.
+    /// True if it may set parameters of the session, or take its locks, so that it runs once: by its text, or by those of
+    /// the views in its last plan.
     pub(crate) fn sets_session(&self) -> bool {
-        self.sets_session
+        self.sets_session || self.last_plan().is_some_and(|plan| plan.sets_session)
     }
 
     /// True if it is `LISTEN`, `UNLISTEN` or `NOTIFY`.

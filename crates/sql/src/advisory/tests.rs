@@ -111,6 +111,25 @@ fn a_transaction_with_many_claims_of_a_table_claims_all_of_it() {
 }
 
 #[test]
+fn claims_that_are_not_refused_leave_some_for_others() {
+    let locks = Arc::new(AdvisoryLocks::default());
+    let [first, second, third] = [(); 3].map(|()| locks.enter(1));
+    for session in [&first, &second] {
+        for table in 0..10 {
+            for row in 0..ROWS_OF_TABLE_MAX as u128 {
+                session.claim_changed((TableId::nth(table), row), RowMode::NoKeyUpdate);
+            }
+        }
+    }
+    let claim = third.claim((TableId::nth(11), 1), RowMode::Update, false);
+    assert_eq!(claim.expect("it is in the bound"), Claim::New);
+    first.end_transaction();
+    second.end_transaction();
+    third.end_transaction();
+    assert!(locks.state().rows.is_empty());
+}
+
+#[test]
 fn a_lock_of_a_table_excludes_claims_of_its_rows() {
     let locks = Arc::new(AdvisoryLocks::default());
     let [first, second] = [(); 2].map(|()| locks.enter(1));

@@ -27,6 +27,8 @@ pub(crate) struct Around {
     pub wants_groups: bool,
     /// True if an expression reads or sets the session's state.
     pub asks_session: bool,
+    /// True if an expression sets it, or takes or gives back the session's locks.
+    pub sets_session: bool,
 }
 
 /// A value that a query asks for of a row of a query around it.

@@ -2,7 +2,7 @@
 
 use super::trees::parts_of_tree;
 use crate::names::{name_of, quoted};
-use crate::parse::{parse_expression, shown_symmetric};
+use crate::parse::{parse_expression, shown_text};
 use crate::position::{of_location, resolve};
 use sardonyx::schema::Schema;
 use sardonyx_rows::condition::{Condition, SqlCheck};
@@ -22,7 +22,7 @@ pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
         let now = schema.columns.get(column.number)?;
         (now.name != name).then(|| quoted(&now.name))
     });
-    shown_symmetric(shown)
+    shown_text(shown)
 }
 
 /// The text of an expression with the new names of columns that have one.

@@ -4,9 +4,9 @@
 //! Source: PostgreSQL 15, 7.8.2.1 "Search Order" and 7.8.2.2 "Cycle Detection".
 
 use super::parse_expression;
-use super::words::{is_one_of, is_word};
+use super::words::{is_one_of, is_word, written_parts};
 use crate::error::SqlError;
-use crate::names::name_of;
+use crate::names::{name_of, quoted, quoted_literal};
 use sqlparser::ast::{Cte, Expr, Ident};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -59,9 +59,8 @@ impl Reader<'_> {
         match &self.tokens.get(self.at)?.1.token {
             Token::Word(word) => {
                 self.at += 1;
-                Some(name_of(
-                    &word.clone().into_ident(self.tokens[self.at - 1].1.span),
-                ))
+                let name = word.clone().into_ident(self.tokens[self.at - 1].1.span);
+                without_marks(name_of(&name))
             }
             _ => None,
         }
@@ -82,11 +81,11 @@ impl Reader<'_> {
     fn text(&mut self, end: &str) -> Option<String> {
         let mut text = String::new();
         while !is_word(self.tokens.get(self.at)?.1, end) {
-            text.push_str(&self.tokens[self.at].1.token.to_string());
+            text.push_str(&written(&self.tokens[self.at].1.token));
             text.push(' ');
             self.at += 1;
         }
-        Some(text)
+        without_marks(text)
     }
 
     /// `SEARCH …`, as its parts.
@@ -119,6 +118,23 @@ impl Reader<'_> {
         self.word("using")?;
         Some([of, mark, value, otherwise, self.name()?])
     }
+}
+
+/// A token as it is read again: tokens have their texts without the quotes that were doubled, and without escapes.
+fn written(token: &Token) -> String {
+    match token {
+        Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) => quoted_literal(text),
+        Token::Word(word) if word.quote_style.is_some() => {
+            format!("\"{}\"", word.value.replace('"', "\"\""))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A name or a value; `None` for one that has the characters between the parts.
+fn without_marks(text: String) -> Option<String> {
+    let has_one = text.contains([CLAUSES, PART, NAME]);
+    (!has_one).then_some(text)
 }
 
 /// Writes the clauses so. What is none is left as it is.
@@ -230,6 +246,111 @@ fn place_of(
     })
 }
 
+/// The parts of the clauses' name, in their order.
+struct Parts {
+    how: String,
+    by: Vec<String>,
+    column: String,
+    of: Vec<String>,
+    mark: String,
+    value: String,
+    otherwise: String,
+    path: String,
+}
+
+impl Parts {
+    fn of(written: &str) -> Parts {
+        let mut parts = written.trim_start_matches(CLAUSES).split(PART);
+        let mut next = || parts.next().unwrap_or_default().to_string();
+        let names = |text: String| -> Vec<String> {
+            let names = text.split_terminator(NAME);
+            names.map(String::from).collect()
+        };
+        Parts {
+            how: next(),
+            by: names(next()),
+            column: next(),
+            of: names(next()),
+            mark: next(),
+            value: next(),
+            otherwise: next(),
+            path: next(),
+        }
+    }
+
+    /// The clauses as a person writes them, each behind a space.
+    fn shown(&self) -> String {
+        let list = |names: &[String]| {
+            let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+            names.join(", ")
+        };
+        let mut shown = String::new();
+        if !self.how.is_empty() {
+            shown.push_str(&format!(
+                " SEARCH {} FIRST BY {} SET {}",
+                self.how.to_uppercase(),
+                list(&self.by),
+                quoted(&self.column)
+            ));
+        }
+        if !self.mark.is_empty() {
+            shown.push_str(&format!(
+                " CYCLE {} SET {}",
+                list(&self.of),
+                quoted(&self.mark)
+            ));
+            if !self.value.is_empty() {
+                let (value, otherwise) = (self.value.trim(), self.otherwise.trim());
+                shown.push_str(&format!(" TO {value} DEFAULT {otherwise}"));
+            }
+            shown.push_str(&format!(" USING {}", quoted(&self.path)));
+        }
+        shown
+    }
+}
+
+/// A kept text with the clauses behind their queries, and without their names among the columns.
+pub(super) fn shown_recursions(text: String) -> String {
+    if !text.contains(CLAUSES) {
+        return text;
+    }
+    let Some(parts) = written_parts(&text) else {
+        return text;
+    };
+    let mut written = String::with_capacity(text.len());
+    // For each parenthesis that is open: the clauses behind it.
+    let mut open: Vec<String> = Vec::new();
+    let mut clauses = String::new();
+    let mut is_alone = false;
+    for (token, own) in &parts {
+        match token {
+            Token::Word(word) if word.value.starts_with(CLAUSES) && word.value.contains(PART) => {
+                clauses = Parts::of(&word.value).shown();
+                written.truncate(written.trim_end().len());
+                // It is the last one of a list of columns, or the only one.
+                is_alone = written.ends_with('(');
+                written.pop();
+                if is_alone {
+                    written.truncate(written.trim_end().len());
+                }
+                continue;
+            }
+            Token::LParen => open.push(std::mem::take(&mut clauses)),
+            Token::RParen => {
+                let behind = open.pop().unwrap_or_default();
+                if !std::mem::take(&mut is_alone) {
+                    written.push_str(own);
+                }
+                written.push_str(&behind);
+                continue;
+            }
+            _ => {}
+        }
+        written.push_str(own);
+    }
+    written
+}
+
 /// Takes the clauses out of the columns of a query of `WITH`, if it has some.
 ///
 /// # Errors
@@ -240,32 +361,24 @@ pub(crate) fn take_clauses(named: &mut Cte) -> Result<Option<Clauses>, SqlError>
     let Some(at) = columns.iter().position(|column| is_it(&column.name)) else {
         return Ok(None);
     };
-    let written = columns.remove(at).name.value;
-    let mut parts = written.trim_start_matches(CLAUSES).split(PART);
-    let mut next = || parts.next().unwrap_or_default().to_string();
-    let names = |text: String| -> Vec<String> {
-        let names = text.split_terminator(NAME);
-        names.map(String::from).collect()
-    };
-    let (how, by, column) = (next(), next(), next());
-    let (of, mark, value, otherwise, path) = (next(), next(), next(), next(), next());
-    let search = (!how.is_empty()).then(|| Search {
-        is_depth: how == "depth",
-        by: names(by),
-        column,
+    let parts = Parts::of(&columns.remove(at).name.value);
+    let search = (!parts.how.is_empty()).then(|| Search {
+        is_depth: parts.how == "depth",
+        by: parts.by,
+        column: parts.column,
     });
-    let values = match value.is_empty() {
+    let values = match parts.value.is_empty() {
         true => None,
         false => Some(Box::new((
-            parse_expression(&value)?,
-            parse_expression(&otherwise)?,
+            parse_expression(&parts.value)?,
+            parse_expression(&parts.otherwise)?,
         ))),
     };
-    let cycle = (!mark.is_empty()).then(|| Cycle {
-        of: names(of),
-        mark,
+    let cycle = (!parts.mark.is_empty()).then_some(Cycle {
+        of: parts.of,
+        mark: parts.mark,
         values,
-        path,
+        path: parts.path,
     });
     Ok(Some(Clauses { search, cycle }))
 }

@@ -1,9 +1,7 @@
 //! `BETWEEN SYMMETRIC`, which the parser does not know, as `BETWEEN` whose first bound is in a call of [`SYMMETRIC`]. It is
 //! read where the condition is compiled.
 
-use super::arguments::shown_variadic;
-use super::words::{is_one_of, is_word, plain_tokens};
-use crate::position::Lines;
+use super::words::{is_one_of, is_word, written_parts};
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -67,27 +65,20 @@ fn and_behind(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
 }
 
 /// A kept text as a person writes it: with the words that the parser does not know.
-pub(crate) fn shown_symmetric(text: String) -> String {
-    let text = shown_variadic(text);
+pub(super) fn shown_symmetric(text: String) -> String {
     let call = format!("\"{SYMMETRIC}\"");
     if !text.contains(&call) {
         return text;
     }
-    let Some(tokens) = plain_tokens(&text) else {
+    let Some(parts) = written_parts(&text) else {
         return text;
     };
     let mut written = String::with_capacity(text.len());
     // For each parenthesis that is open: true if it is that of a call.
     let mut calls: Vec<bool> = Vec::new();
     let mut begins = false;
-    let mut characters = text.chars();
-    let lines = Lines::of(&text);
-    let mut at = 0;
-    for token in &tokens {
-        let end = lines.before(token.span.end).unwrap_or(at);
-        let own: String = characters.by_ref().take(end.saturating_sub(at)).collect();
-        at = end.max(at);
-        match &token.token {
+    for (token, own) in &parts {
+        match token {
             Token::Word(word) if word.value == SYMMETRIC => {
                 written.push_str("SYMMETRIC ");
                 begins = true;
@@ -96,15 +87,14 @@ pub(crate) fn shown_symmetric(text: String) -> String {
             Token::LParen => {
                 calls.push(begins);
                 if !begins {
-                    written.push_str(&own);
+                    written.push_str(own);
                 }
             }
             Token::RParen if calls.pop() == Some(true) => {}
-            _ => written.push_str(&own),
+            _ => written.push_str(own),
         }
         begins = false;
     }
-    written.extend(characters);
     written
 }
 

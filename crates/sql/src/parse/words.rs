@@ -1,11 +1,30 @@
 //! Words among the tokens of a text, for clauses that are rewritten before the parser reads them.
 
 use crate::lexer;
+use crate::position::Lines;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// The tokens of a text as they are written; `None` for one that cannot be read.
 pub(super) fn plain_tokens(text: &str) -> Option<Vec<TokenWithSpan>> {
     lexer::tokens(text).ok()
+}
+
+/// The tokens of a text, each with its characters there; nothing of one that cannot be read.
+pub(super) fn written_parts(text: &str) -> Option<Vec<(Token, String)>> {
+    let lines = Lines::of(text);
+    let mut characters = text.chars();
+    let mut at = 0;
+    let mut parts = Vec::new();
+    for token in plain_tokens(text)? {
+        let end = lines.before(token.span.end).unwrap_or(at);
+        let own: String = characters.by_ref().take(end.saturating_sub(at)).collect();
+        at = end.max(at);
+        parts.push((token.token, own));
+    }
+    if let Some((_, last)) = parts.last_mut() {
+        last.extend(characters);
+    }
+    Some(parts)
 }
 
 /// True if a token is one of these words, without quotes.

@@ -334,7 +334,7 @@ impl SelectPlan {
         let Admission::Claim(round) = &admission else {
             return Ok(Admitted::default());
         };
-        let calls = claiming.calls();
+        let mut rounds = claiming.rounds();
         for _ in 0..ROUNDS_MAX {
             let (mut count, mut ran) = (0, Ok(()));
             source.unnoted(&mut || {
@@ -343,7 +343,7 @@ impl SelectPlan {
             if let Err(error) = ran {
                 // The failure is an answer: what it follows from is compared at the commit.
                 if !error.is_interruption() && error.code != code::LOCK_NOT_AVAILABLE {
-                    claiming.rewind(calls);
+                    claiming.rewind(&mut rounds);
                     let _: Result<(), SqlError> =
                         self.run_unseen(source, with, (most, &admission), &mut count);
                 }
@@ -354,9 +354,9 @@ impl SelectPlan {
                 break;
             }
             round.again();
-            claiming.rewind(calls);
+            claiming.rewind(&mut rounds);
         }
-        claiming.go_on();
+        claiming.go_on(rounds);
         Ok(round.got.take())
     }
 

@@ -97,6 +97,8 @@ pub(crate) struct Planned {
     tables: Vec<(u16, Arc<Schema>)>,
     /// True if the statement reads or sets the session's state.
     asks_session: bool,
+    /// True if it sets the session's state, or takes its locks: such calls are made once.
+    pub sets_session: bool,
     /// True if a query of the statement locks rows.
     pub locks_rows: bool,
     /// True if the statement reads and writes few rows, so that it does not delay others.
@@ -129,6 +131,7 @@ impl Planned {
             plan,
             version,
             asks_session: queries.around.asks_session,
+            sets_session: queries.around.sets_session,
             tables: queries.tables,
         }
     }

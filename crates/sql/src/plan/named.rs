@@ -10,7 +10,7 @@ use super::planning::Planning;
 use super::query::draft_query;
 use super::recursion::draft_recursion;
 use super::sampled::condition;
-use super::scopes::{placed, scope_of, scope_of_columns};
+use super::scopes::{placed, scope_of, scope_of_all, scope_of_columns};
 use super::target::key_columns;
 use crate::error::{SqlError, code};
 use crate::expression::{ScopeColumn, ScopeTable};
@@ -100,13 +100,13 @@ pub(super) fn sampled_table(
     let first = places.start;
     let key = key_columns(relation).into_iter();
     let key = key.map(|column| first + column);
-    draft.condition = Some(condition(planning, sample, start, key)?);
-    let (table, columns) = derived_from(planning, draft)?;
+    draft.condition = Some(condition(planning, sample, key)?);
     let alias_name = match alias {
         Some(alias) => name_of(&alias.name),
         None => qualified(name)?.1,
     };
-    let of = scope_of_columns(&alias_name, columns);
+    let of = scope_of_all(relation, &alias_name);
+    let (table, _) = derived_from(planning, draft)?;
     let places = start..start + of.columns.len();
     Ok((FromNode::Leaf(table, places), placed(of, alias, start)?))
 }

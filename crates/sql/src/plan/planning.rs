@@ -66,6 +66,8 @@ pub(crate) struct Queries {
     pub(super) parts: Option<Box<dyn Parts>>,
     /// True if a query of the statement locks rows.
     pub locks_rows: bool,
+    /// The number of samples of tables so far.
+    pub(super) samples: usize,
     /// The number of subqueries so far.
     pub subqueries: usize,
     depth: usize,

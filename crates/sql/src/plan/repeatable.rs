@@ -2,8 +2,9 @@
 //! rows have to meet their conditions each time.
 //!
 //! In `WHERE` of one table, `random()` and advisory functions decide only while rows are claimed. The claimed rows are
-//! then given by their keys, without these parts of the condition ([`steady_parts`]). Other volatile functions that
-//! decide about rows are refused. `random()` may decide about the order: the rows that were claimed are given in any
+//! then given by their keys, without these parts of the condition ([`steady_parts`]). So such a part has no test of the
+//! row besides: it is a call, or compares one with a constant. Other forms, and other volatile functions that decide about
+//! rows, are refused. `random()` may decide about the order: the rows that were claimed are given in any
 //! case. The clock only goes on.
 
 use super::tree::{Input, JoinNode, SelectPlan, Side};
@@ -38,6 +39,27 @@ fn may_decide(part: &Expr) -> bool {
     matches!(part, Expr::Call(function, _) if NAMES.iter().any(|name| function.is(name)))
 }
 
+/// True if a part of a condition tests nothing of the row but the results of such calls.
+fn decides_alone(part: &Expr) -> bool {
+    match part {
+        Expr::Literal(_) | Expr::Parameter(_) => true,
+        Expr::Not(part) | Expr::IsBool(part, _) | Expr::Cast(part, ..) => decides_alone(part),
+        Expr::Compare(_, sides) | Expr::Arithmetic(_, _, sides) => {
+            decides_alone(&sides.0) && decides_alone(&sides.1)
+        }
+        Expr::Call(_, arguments) => may_decide(part) && !arguments.iter().any(differs),
+        _ => false,
+    }
+}
+
+/// True if a condition can be tested again: its parts are the same in each run, or are left out then.
+fn can_be_tested_again(condition: &Expr) -> bool {
+    match condition {
+        Expr::And(all) => all.iter().all(can_be_tested_again),
+        part => !differs(part) || decides_alone(part),
+    }
+}
+
 /// Adds the parts of a condition that have the same value in each run.
 pub(super) fn steady_parts<'e>(condition: &'e Expr, parts: &mut Vec<&'e Expr>) {
     match condition {
@@ -67,8 +89,7 @@ impl SelectPlan {
             // The claimed rows are given by their keys.
             Input::Table(access) if self.locks.len() == 1 => {
                 let mut conditions = [&access.condition, &self.filter].into_iter().flatten();
-                let is_refused = |part: &Expr| is_other(part) && !may_decide(part);
-                conditions.any(|condition| condition.any(&is_refused))
+                !conditions.all(can_be_tested_again)
             }
             input => input.differs() || self.filter.as_ref().is_some_and(differs),
         };

@@ -10,15 +10,13 @@ use crate::values::cast::Coercion;
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, TableSample, TableSampleKind, TableSampleMethod};
 
-/// The condition of the rows of a sample, by the columns of the table's key. `place` is another one for each sample of a
-/// statement.
+/// The condition of the rows of a sample, by the columns of the table's key. Each sample of a statement has another one.
 ///
 /// # Errors
 /// `42704` for other methods; `2202H` and `2202G` for wrong numbers.
 pub(super) fn condition(
     planning: &mut Planning<'_>,
     sample: &TableSampleKind,
-    place: usize,
     key: impl Iterator<Item = usize>,
 ) -> Result<Expr, SqlError> {
     let (TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample)) =
@@ -51,7 +49,11 @@ pub(super) fn condition(
         percentage(value.as_ref())?;
     }
     let (seed, place) = match seed {
-        None => (Expr::Literal(Value::Null), place as i128),
+        None => {
+            let samples = &mut planning.queries.samples;
+            *samples += 1;
+            (Expr::Literal(Value::Null), *samples as i128)
+        }
         Some(seed) => {
             let seed = ast::Expr::Value(seed.value.clone());
             (number(planning, &seed)?, OF_SEED)

@@ -109,3 +109,17 @@ pub(crate) fn scope_of(relation: &Relation, alias: &str) -> ScopeTable {
         ..ScopeTable::default()
     }
 }
+
+/// The same where a query has selected all of them, one behind the other.
+pub(super) fn scope_of_all(relation: &Relation, alias: &str) -> ScopeTable {
+    let mut of = scope_of(relation, alias);
+    let place_of = |number: usize| {
+        let mut columns = relation.columns.iter();
+        columns.position(|column| column.number == number)
+    };
+    of.key = of.key.iter().filter_map(|key| place_of(*key)).collect();
+    for (place, column) in of.columns.iter_mut().enumerate() {
+        column.place = place;
+    }
+    of
+}

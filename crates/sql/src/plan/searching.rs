@@ -6,8 +6,9 @@ use crate::error::{SqlError, code};
 use crate::names::{name_of, parts_of, quoted};
 use crate::parse::{Clauses, parse_kept, take_clauses};
 use sqlparser::ast::{
-    Cte, Expr as Tree, Ident, Select, SelectItem, SetExpr, SetOperator, Statement,
-    TableAliasColumnDef, TableFactor, TableWithJoins, With,
+    Cte, Expr as Tree, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, Statement, TableAliasColumnDef,
+    TableFactor, TableWithJoins, WildcardAdditionalOptions, With,
 };
 
 /// The column that counts the rounds of a search in breadth. It is hidden behind the query.
@@ -70,12 +71,11 @@ pub(super) fn with_clauses(
     let SetExpr::Select(step) = &mut **right else {
         return Err(not_recursive());
     };
-    let alias = reference(step, &name)?;
-    for column in added.columns.iter().map(|column| &column.name) {
-        let parts = vec![alias.clone(), Ident::with_quote('"', column)];
-        let item = SelectItem::UnnamedExpr(Tree::CompoundIdentifier(parts));
-        step.projection.push(item);
-    }
+    let read = reference(step, &name)?;
+    expand_stars(step, &read, &columns)?;
+    let added_names = added.columns.iter().map(|column| &column.name);
+    step.projection
+        .extend(added_names.map(|name| read.item(name)));
     let mut inner = columns.clone();
     **left = added.around(left, &inner, false)?;
     inner.extend(added.columns.iter().map(|column| column.name.clone()));
@@ -244,8 +244,118 @@ fn row_of(what: &str, names: &[String], own: &[String]) -> Result<String, SqlErr
     Ok(row.join(", "))
 }
 
+/// The rows of the query in the step's own `FROM`.
+struct Reference {
+    alias: Ident,
+    /// The names that the alias gives to the first columns.
+    renamed: Vec<String>,
+}
+
+impl Reference {
+    /// One of its columns, as an item.
+    fn item(&self, column: &str) -> SelectItem {
+        let parts = vec![self.alias.clone(), Ident::with_quote('"', column)];
+        SelectItem::UnnamedExpr(Tree::CompoundIdentifier(parts))
+    }
+
+    fn items(&self, own: &[String]) -> Vec<SelectItem> {
+        let names = own.iter().enumerate();
+        names
+            .map(|(at, name)| self.item(self.renamed.get(at).unwrap_or(name)))
+            .collect()
+    }
+
+    fn is_named(&self, name: &ObjectName) -> bool {
+        matches!(parts_of(name).as_deref(), Ok([only]) if *only == name_of(&self.alias))
+    }
+}
+
+/// Writes `*` in the step's items as the columns that the query itself has: the added ones are no part of it.
+fn expand_stars(step: &mut Select, read: &Reference, own: &[String]) -> Result<(), SqlError> {
+    let mut items = Vec::with_capacity(step.projection.len());
+    for item in std::mem::take(&mut step.projection) {
+        match &item {
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _)
+                if read.is_named(name) =>
+            {
+                items.extend(read.items(own));
+            }
+            SelectItem::Wildcard(_) => {
+                for alias in aliases(&step.from)? {
+                    if name_of(&alias) == name_of(&read.alias) {
+                        items.extend(read.items(own));
+                        continue;
+                    }
+                    let name = ObjectName::from(vec![alias]);
+                    items.push(SelectItem::QualifiedWildcard(
+                        SelectItemQualifiedWildcardKind::ObjectName(name),
+                        WildcardAdditionalOptions::default(),
+                    ));
+                }
+            }
+            _ => items.push(item),
+        }
+    }
+    step.projection = items;
+    Ok(())
+}
+
+/// The names of the tables of `FROM`, in the order of `*`.
+///
+/// # Errors
+/// `0A000` if `*` has other columns than these.
+fn aliases(from: &[TableWithJoins]) -> Result<Vec<Ident>, SqlError> {
+    let mut names = Vec::new();
+    for item in from {
+        let is_plain = |join: &Join| {
+            !matches!(
+                constraint_of(&join.join_operator),
+                Some(JoinConstraint::Using(_) | JoinConstraint::Natural)
+            )
+        };
+        let joined = item.joins.iter().map(|join| &join.relation);
+        for factor in std::iter::once(&item.relation).chain(joined) {
+            let alias = match factor {
+                TableFactor::Table {
+                    alias: Some(alias), ..
+                }
+                | TableFactor::Derived {
+                    alias: Some(alias), ..
+                } => Some(alias.name.clone()),
+                TableFactor::Table {
+                    name, args: None, ..
+                } => parts_of(name)?
+                    .pop()
+                    .map(|name| Ident::with_quote('"', name)),
+                _ => None,
+            };
+            let alias = alias.filter(|_| item.joins.iter().all(is_plain));
+            names.push(alias.ok_or_else(|| {
+                SqlError::unsupported(
+                    "* beside this item of FROM is not supported with a SEARCH or CYCLE clause",
+                )
+                .hint("Name the columns.")
+            })?);
+        }
+    }
+    Ok(names)
+}
+
+fn constraint_of(join: &JoinOperator) -> Option<&JoinConstraint> {
+    match join {
+        JoinOperator::Join(of)
+        | JoinOperator::Inner(of)
+        | JoinOperator::Left(of)
+        | JoinOperator::LeftOuter(of)
+        | JoinOperator::Right(of)
+        | JoinOperator::RightOuter(of)
+        | JoinOperator::FullOuter(of) => Some(of),
+        _ => None,
+    }
+}
+
 /// The name by which the step's own `FROM` has the rows of the query.
-fn reference(step: &Select, name: &str) -> Result<Ident, SqlError> {
+fn reference(step: &Select, name: &str) -> Result<Reference, SqlError> {
     let mut found = step.from.iter().filter_map(|item| in_item(item, name));
     found.next().ok_or_else(|| {
         SqlError::unsupported(format!(
@@ -255,7 +365,7 @@ fn reference(step: &Select, name: &str) -> Result<Ident, SqlError> {
     })
 }
 
-fn in_item(item: &TableWithJoins, name: &str) -> Option<Ident> {
+fn in_item(item: &TableWithJoins, name: &str) -> Option<Reference> {
     let joined = item.joins.iter().map(|join| &join.relation);
     let mut all = std::iter::once(&item.relation).chain(joined);
     all.find_map(|factor| match factor {
@@ -265,8 +375,18 @@ fn in_item(item: &TableWithJoins, name: &str) -> Option<Ident> {
             args: None,
             ..
         } if parts_of(found).ok()? == [name] => match alias {
-            Some(alias) => Some(alias.name.clone()),
-            None => Some(Ident::with_quote('"', name)),
+            Some(alias) => Some(Reference {
+                alias: alias.name.clone(),
+                renamed: alias
+                    .columns
+                    .iter()
+                    .map(|column| name_of(&column.name))
+                    .collect(),
+            }),
+            None => Some(Reference {
+                alias: Ident::with_quote('"', name),
+                renamed: Vec::new(),
+            }),
         },
         TableFactor::NestedJoin {
             table_with_joins,

@@ -261,8 +261,8 @@ fn streamed(
     }
     let source = &**snapshot.space();
     let planned = given.statement.planned(version, &source)?;
-    // Its rows are claimed before the first is given.
-    if planned.locks_rows {
+    // Its rows are claimed, or its calls made, before the first row is given. Calls may stand in views, too.
+    if planned.locks_rows || planned.sets_session {
         return Ok(None);
     }
     let Some(columns) = planned.plan.columns().cloned() else {

@@ -50,10 +50,18 @@ impl Session {
         }
         self.database.tables_in_memory("LOCK TABLE")?;
         let mode = TableMode::of(lock.lock_mode.as_ref());
-        for (table, name) in self.tables_of(statement, lock, mode)? {
-            self.lock_table((table, &name), mode, lock.nowait)?;
+        loop {
+            let tables = self.tables_of(statement, lock, mode)?;
+            let mark = self.locker.mark();
+            for (table, name) in &tables {
+                self.lock_table((*table, name), mode, lock.nowait)?;
+            }
+            // Others may have dropped them, or given their names to others, while this waited.
+            if self.tables_of(statement, lock, mode)? == tables {
+                return Ok(());
+            }
+            self.locker.return_to(mark);
         }
-        Ok(())
     }
 
     fn lock_table(

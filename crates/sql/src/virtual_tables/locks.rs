@@ -44,7 +44,11 @@ fn locks(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, Sql
     let Some(database) = &with.context.database else {
         return Ok(VirtualRows::new());
     };
-    let all = database.advisory().listed();
+    let list = || database.advisory().listed();
+    let all = match &with.context.claims {
+        Some(claiming) => claiming.locks(list),
+        None => list().into(),
+    };
     Ok(all.iter().filter_map(|lock| row_of(source, lock)).collect())
 }
 

@@ -6,7 +6,7 @@ use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::parse::shown_symmetric;
+use crate::parse::shown_text;
 use crate::path::{local, schema_of};
 use crate::relation::table_oid;
 use crate::source::Source;
@@ -100,10 +100,10 @@ pub(crate) fn view_text(source: &dyn Source, oid: u32) -> Result<Value, SqlError
         let mut tables = relations(source)?.into_iter();
         let table = tables.find(|relation| table_oid(relation.number) == oid);
         let query = table.and_then(|relation| relation.notes.materialized);
-        let query = query.map(shown_symmetric);
+        let query = query.map(shown_text);
         return Ok(query.map_or(Value::Null, |query| Value::Text(format!(" {query};"))));
     }
-    let query = found.map(|(_, (_, view))| shown_symmetric(view.query));
+    let query = found.map(|(_, (_, view))| shown_text(view.query));
     Ok(query.map_or(Value::Null, |query| Value::Text(query + ";")))
 }
 
@@ -114,7 +114,7 @@ fn pg_views(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, 
             text(schema_of(&name)),
             text(local(&name)),
             text(&with.context.user),
-            Value::Text(shown_symmetric(view.query) + ";"),
+            Value::Text(shown_text(view.query) + ";"),
         ]
     });
     Ok(rows.collect())

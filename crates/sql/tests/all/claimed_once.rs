@@ -117,3 +117,124 @@ fn rows_that_a_large_statement_changes_are_left_out() {
         }
     }
 }
+
+#[test]
+fn calls_in_the_lines_of_a_block_are_repeated_in_their_order() {
+    for aside_from in [0, 1000] {
+        let fresh = Fresh::new();
+        filled(&fresh);
+        let mut worker = fresh.session();
+        query(&mut worker, "select pg_try_advisory_lock(1)").expect("it is free");
+        fresh.database.set_aside_from(aside_from);
+        run(&mut worker, "begin").expect("it begins");
+        let block = "do $$ begin \
+                     if pg_advisory_unlock(1) then insert into runs (job) values (1); end if; \
+                     if pg_advisory_unlock(1) then insert into runs (job) values (2); end if; \
+                     end $$";
+        run(&mut worker, block).expect("it has one lock");
+        run(&mut fresh.session(), "insert into runs (job) values (-1)").expect("others go on");
+        run(&mut worker, "create table later (id bigint)").expect("a definition");
+        run(&mut worker, "commit").expect("no conflict");
+        let jobs = query(&mut worker, "select job from runs order by job");
+        assert_eq!(jobs.expect("rows"), ["-1", "1"]);
+    }
+}
+
+#[test]
+fn a_query_inside_another_keeps_the_calls_of_that_one() {
+    for aside_from in [0, 1000] {
+        let fresh = Fresh::new();
+        filled(&fresh);
+        let made =
+            "create table picks (id bigint primary key); insert into picks select id from jobs";
+        run(&mut fresh.session(), made).expect("they are made");
+        fresh.database.set_aside_from(aside_from);
+        let mut old = begun(&fresh);
+        query(&mut old, "select count(*) from queues").expect("a snapshot");
+        if aside_from == 0 {
+            run(&mut old, "insert into runs (job) values (0)").expect("it goes aside");
+        }
+        run(&mut fresh.session(), "delete from jobs where id = 4").expect("it is done");
+        let way = "select id from jobs where id in (select id from picks for update skip locked) \
+                   and pg_try_advisory_lock(id) order by priority, id limit 1 for update skip locked";
+        assert_eq!(query(&mut old, way).expect("a job"), ["8"]);
+        let held = "select count(*) from generate_series(1, 30) n where pg_advisory_unlock(n)";
+        for count in ["30", "0"] {
+            assert_eq!(query(&mut old, held).expect("a count"), [count]);
+        }
+    }
+}
+
+#[test]
+fn calls_in_a_view_are_made_once() {
+    let fresh = Fresh::new();
+    filled(&fresh);
+    let made = "create view locking as select id, pg_try_advisory_lock(id) as got from jobs; \
+                create table got (id bigint primary key, got boolean)";
+    run(&mut fresh.session(), made).expect("they are made");
+    for large in [
+        "insert into got select id, got from locking",
+        "create table others as select id, got from locking",
+    ] {
+        let pauses = Arc::new(Mutex::new(0));
+        let counted = pauses.clone();
+        with_limits(&fresh, 5, move || *counted.lock().expect("no panic") += 1);
+        let mut main = fresh.session();
+        run(&mut main, large).expect(large);
+        // Aside it would begin again for a row that others have changed.
+        assert_eq!(*pauses.lock().expect("no panic"), 0, "{large}");
+        let held = "select count(*) from generate_series(1, 30) n where pg_advisory_unlock(n)";
+        for count in ["30", "0"] {
+            assert_eq!(query(&mut main, held).expect("a count"), [count], "{large}");
+        }
+    }
+}
+
+#[test]
+fn listed_locks_are_listed_again() {
+    for aside_from in [0, 1000] {
+        let fresh = Fresh::new();
+        filled(&fresh);
+        fresh.database.set_aside_from(aside_from);
+        let mut worker = begun(&fresh);
+        let listed = "select count(*) from pg_locks where relation = 'jobs'::regclass";
+        assert_eq!(query(&mut worker, listed).expect("a count"), ["0"]);
+        run(&mut worker, "update jobs set attempts = 1 where id = 1").expect("it writes");
+        assert_eq!(query(&mut worker, listed).expect("a count"), ["1"]);
+        run(&mut fresh.session(), "insert into runs (job) values (-1)").expect("others go on");
+        run(&mut worker, "insert into runs (job) values (1)").expect("it goes on");
+        run(&mut worker, "commit").expect("no conflict");
+    }
+}
+
+#[test]
+fn lock_table_looks_its_name_up_again_when_it_has_waited() {
+    for (change, code) in [
+        (
+            "drop table jobs; create table jobs (id bigint primary key); commit",
+            None,
+        ),
+        ("drop table jobs; commit", Some("42P01")),
+    ] {
+        let fresh = Fresh::new();
+        filled(&fresh);
+        let (mut first, mut second) = (begun(&fresh), begun(&fresh));
+        run(&mut first, "lock table jobs").expect("it is free");
+        let waiting = std::thread::spawn(move || {
+            let locked = run(&mut second, "lock table jobs").map(drop);
+            (second, locked)
+        });
+        let mut main = fresh.session();
+        let waits = "select count(*) from pg_locks where not granted";
+        while query(&mut main, waits).expect("a count") != ["1"] {
+            std::thread::yield_now();
+        }
+        run(&mut first, change).expect(change);
+        let (_second, locked) = waiting.join().expect("no panic");
+        assert_eq!(locked.err().map(|error| error.code), code, "{change}");
+        if code.is_none() {
+            let refused = run(&mut first, "begin; lock table jobs nowait");
+            assert_eq!(refused.expect_err("it is locked").code, "55P03");
+        }
+    }
+}

@@ -543,6 +543,12 @@ fn volatile_functions_that_decide_about_rows_are_refused() {
         "select id from jobs order by nextval('drawn') for update skip locked",
         "select j.id from jobs j join queues q on q.weight > random() for update of j skip locked",
         "select id from jobs where id > (select random()) for update skip locked",
+        // The rows would be given again without these tests of their columns.
+        "select id from jobs where case when state = 'new' then pg_try_advisory_xact_lock(id) else false end \
+         for update skip locked",
+        "select id from jobs where state = 'new' or random() < 0 for update skip locked",
+        "select id from jobs where random() * 9 < priority for update skip locked",
+        "select id from jobs where (state = 'new') = pg_try_advisory_xact_lock(id) for update skip locked",
     ] {
         run(&mut session, "savepoint s").expect("a savepoint");
         let refused = run(&mut session, way).expect_err(way);

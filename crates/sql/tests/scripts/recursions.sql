@@ -170,3 +170,88 @@ select * from walked order by path
 5|{(1),(3),(5)}
 3|{(1),(3)}
 1|{(1)}
+
+# The added columns are no part of *.
+query
+with recursive t(a) as (select 1 union all select * from t where a < 3) cycle a set c using p select * from t
+----
+1|f|{(1)}
+1|t|{(1),(1)}
+
+query
+with recursive t(a) as (select 1 union all select t.* from t where a < 3) search depth first by a set o select * from t limit 3
+----
+1|{(1)}
+1|{(1),(1)}
+1|{(1),(1),(1)}
+
+query
+with recursive t(a, b) as (select 1, 2 union all select * from t as x (p) where p < 3) cycle a set c using q select * from t
+----
+1|2|f|{(1)}
+1|2|t|{(1),(1)}
+
+query
+with recursive t(a, b) as (select 1, 2 union all select u.*, x.b from (values (2)) u (n), t x where a < 2) search breadth first by a set o select * from t limit 3
+----
+1|2|(0,1)
+2|2|(1,2)
+
+query
+with recursive t(a) as (select 1 union all select * from t where not c) cycle a set c using p select * from t
+----
+1|f|{(1)}
+1|t|{(1),(1)}
+
+# PostgreSQL has its answer. Here the columns have to be named.
+statement error 0A000
+with recursive t(a) as (select 1 union all select * from t join (values (1)) u (a) using (a)) cycle a set c using p select * from t
+
+# Values of a mark with quotes.
+query
+with recursive t(a) as (select 1 union all select a % 2 + 1 from t) cycle a set c to 'it''s' default 'no' using p select * from t
+----
+1|no|{(1)}
+2|no|{(1),(2)}
+1|it's|{(1),(2),(1)}
+
+query
+with recursive t(a) as (select 1 union all select a % 2 + 1 from t) cycle a set c to 'x'' || ''y' default 'n' using p select a, c from t
+----
+1|n
+2|n
+1|x' || 'y
+
+query
+with recursive t("a""b") as (select 1 union all select "a""b" % 2 + 1 from t) cycle "a""b" set "c""" to E'it\'s' default E'\\' using p select * from t
+----
+1|\|{(1)}
+2|\|{(1),(2)}
+1|it's|{(1),(2),(1)}
+
+# Their text. PostgreSQL breaks its lines, and writes the query otherwise.
+statement ok
+create view marked as with recursive t(a, b) as (select 1, 2 union all select a % 2 + 1, b from t) search breadth first by a, b set o cycle a set c to 'it''s' default 'no' using p select a, b, c, p::text from t
+
+statement ok
+create view marked_alone as with recursive t as (select 1 as a union all select a % 2 + 1 from t) cycle a set "C" using p select a, "C" from t
+
+query
+select definition from pg_views where viewname in ('marked', 'marked_alone') order by viewname
+----
+WITH RECURSIVE t (a, b) AS (SELECT 1, 2 UNION ALL SELECT a % 2 + 1, b FROM t) SEARCH BREADTH FIRST BY a, b SET o CYCLE a SET c TO 'it''s' DEFAULT 'no' USING p SELECT a, b, c, p::TEXT FROM t;
+WITH RECURSIVE t AS (SELECT 1 AS a UNION ALL SELECT a % 2 + 1 FROM t) CYCLE a SET "C" USING p SELECT a, "C" FROM t;
+
+query
+select * from marked
+----
+1|2|no|{(1)}
+2|2|no|{(1),(2)}
+1|2|it's|{(1),(2),(1)}
+
+query
+select * from marked_alone
+----
+1|f
+2|f
+1|t

@@ -48,6 +48,65 @@ select rows, "from" from (select 1 as rows, 2 as "from") t
 ----
 1|2
 
+# A column may be named so, too.
+query
+select count(*) as rows from (select 1) x
+----
+1
+
+query
+select rows from (select 1 as rows) x
+----
+1
+
+query
+select 5, rows from (select 1 as rows) x
+----
+5|1
+
+query
+select count(*) rows from (values (1), (2)) x
+----
+2
+
+query
+select x.rows from (select 1 as rows) x join (select 1 as rows) y using (rows)
+----
+1
+
+query
+select 2 is distinct from rows from (select 1 as rows) x
+----
+t
+
+query
+select a from (select substring('abc' from 2) as a, rows from (select 1 as rows) x) y, rows from (generate_series(1, 2)) z
+----
+bc
+bc
+
+query
+select y.n from (select 1 as rows) x join rows from (generate_series(1, 2), unnest(array[7])) as y (n, m) on y.m = 7 or y.n = x.rows + 1 order by 1
+----
+1
+2
+
+statement ok
+create view counted as select count(*) as rows from (select 1) x
+
+query
+select rows from (select * from counted) x
+----
+1
+
+query
+select count(*) from (rows from (generate_series(1, 2)) a cross join rows from (generate_series(1, 2)) b)
+----
+4
+
+statement ok
+drop view counted
+
 statement ok
 create table t (a int)
 
@@ -138,3 +197,41 @@ query
 select count(*) from sampled
 ----
 1000
+
+# Each sample of a statement chooses rows for itself, but a query of WITH has one.
+statement ok
+create table s (id int primary key, name text)
+
+statement ok
+insert into s select n, 'n' || n from generate_series(1, 400) n
+
+query
+select count(*) between 50 and 150 from (select * from s tablesample bernoulli (50)) a join (select * from s tablesample bernoulli (50)) b using (id)
+----
+t
+
+query
+with w as (select * from s tablesample bernoulli (50)) select (select count(*) from w x join w y using (id)) = (select count(*) from w)
+----
+t
+
+# A sampled table keeps its key.
+query
+select id, name from s tablesample bernoulli (100) group by id having id < 3 order by id
+----
+1|n1
+2|n2
+
+query
+select count(*) from (select x.name, count(*) from s as x tablesample bernoulli (100) group by x.id) y
+----
+400
+
+# The text of a view. PostgreSQL breaks its lines, and writes the query otherwise.
+statement ok
+create view shown as select * from rows from (generate_series(1, 2), unnest(array['a'])) with ordinality as x (n, l, o)
+
+query
+select definition from pg_views where viewname = 'shown'
+----
+SELECT * FROM ROWS FROM(generate_series(1, 2), unnest(ARRAY['a'])) WITH ORDINALITY AS x (n, l, o);

@@ -6,6 +6,7 @@
 use super::definition::{Function, Kind};
 use super::ranges::OF_MULTIRANGES;
 use super::{JSON_MOMENT, named};
+use crate::class::sets_session;
 use crate::error::{SqlError, code};
 use crate::expression::coercion::padded;
 use crate::expression::compile::Compiler;
@@ -322,7 +323,9 @@ fn called(
         && let Some(nested) = &mut compiler.nested
     {
         check_rights(&call, nested.source, nested.queries.rights())?;
-        nested.queries.around_mut().asks_session = true;
+        let around = nested.queries.around_mut();
+        around.asks_session = true;
+        around.sets_session |= sets_session(of.name);
     }
     let result = match of.result {
         Kind::Of(kind) => kind,

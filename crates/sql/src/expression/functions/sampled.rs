@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hasher};
 /// The place of a sample with a seed.
 pub(crate) const OF_SEED: i128 = -1;
 
-/// The percentage of the rows, the seed of `REPEATABLE` or null, the sample's place in `FROM` or [`OF_SEED`], and the row's
+/// The percentage of the rows, the seed of `REPEATABLE` or null, the sample's number in the statement or [`OF_SEED`], and the row's
 /// key.
 pub(crate) static SAMPLED: Definition = Definition::new(
     "sampled",

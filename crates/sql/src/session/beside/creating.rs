@@ -73,9 +73,12 @@ pub(super) fn create(
         return Ok(Came::InStage);
     };
     let snapshot = tried.snapshot.clone();
-    if creating
-        .limits
-        .is_small(&tried.planned, &&**snapshot.space())
+    // Calls that are made once may stand in a view, too.
+    let calls_once = tried.planned.sets_session;
+    if calls_once
+        || creating
+            .limits
+            .is_small(&tried.planned, &&**snapshot.space())
     {
         return Ok(Came::InStage);
     }
