@@ -11,6 +11,7 @@ mod information_schema;
 mod listed;
 mod relations;
 mod sequences;
+mod settings;
 mod standard;
 mod statistics;
 mod system;
@@ -20,12 +21,13 @@ mod views;
 
 pub(crate) use constraints::{
     constraint_definition, constraints_of, index_definition, own_indexes, own_indexes_on,
-    sequence_names, serial_sequence,
+    sequence_names,
 };
 
 pub(crate) use descriptions::description;
 pub(crate) use indexes::{index_names, index_referred};
 pub(crate) use information_schema::{constant_text, relations};
+pub(crate) use sequences::serial_sequence;
 pub(crate) use views::{view_numbers, view_text};
 
 use crate::error::SqlError;
@@ -122,8 +124,7 @@ impl VirtualTable {
 
 /// The virtual table of a name, in a schema if it is given.
 pub(crate) fn virtual_table(schema: Option<&str>, name: &str) -> Option<VirtualTable> {
-    let tables = all();
-    tables.into_iter().find(|table| {
+    all().find(|table| {
         table.name == name
             && match schema {
                 Some(schema) => table.schema == schema,
@@ -133,13 +134,14 @@ pub(crate) fn virtual_table(schema: Option<&str>, name: &str) -> Option<VirtualT
     })
 }
 
-pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
+pub(crate) fn all() -> impl Iterator<Item = VirtualTable> {
     let tables = system::TABLES
         .iter()
         .chain(relations::TABLES)
         .chain(indexes::TABLES)
         .chain(constraints::TABLES)
         .chain(sequences::TABLES)
+        .chain(settings::TABLES)
         .chain(dependencies::TABLES)
         .chain(descriptions::TABLES)
         .chain(functions::TABLES)
@@ -150,5 +152,5 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(views::TABLES)
         .chain(activity::TABLES)
         .chain(listed::TABLES);
-    tables.copied().collect::<Vec<_>>()
+    tables.copied().collect::<Vec<_>>().into_iter()
 }

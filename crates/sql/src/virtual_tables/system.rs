@@ -1,5 +1,5 @@
-//! Tables of `pg_catalog` on other objects: `pg_namespace`, `pg_type`, `pg_range`, `pg_database`, `pg_settings`,
-//! `pg_roles`.
+//! Tables of `pg_catalog` on other objects: `pg_namespace`, `pg_type`, `pg_range`, `pg_database`, `pg_roles`,
+//! `pg_collation`.
 
 use super::Contents::Rows;
 use super::views::view_numbers;
@@ -129,31 +129,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
     },
     VirtualTable {
         schema: "pg_catalog",
-        name: "pg_settings",
-        oid: 12_002,
-        columns: &[
-            ("name", Text),
-            ("setting", Text),
-            ("unit", Text),
-            ("category", Text),
-            ("short_desc", Text),
-            ("extra_desc", Text),
-            ("context", Text),
-            ("vartype", Text),
-            ("source", Text),
-            ("min_val", Text),
-            ("max_val", Text),
-            ("enumvals", TextArray),
-            ("boot_val", Text),
-            ("reset_val", Text),
-            ("sourcefile", Text),
-            ("sourceline", Int4),
-            ("pending_restart", Bool),
-        ],
-        contents: Rows(settings),
-    },
-    VirtualTable {
-        schema: "pg_catalog",
         name: "pg_roles",
         oid: 12_003,
         columns: &[
@@ -233,7 +208,7 @@ fn types(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
             number_of_schema(&schemas, name),
         ));
     }
-    rows.extend(super::all().into_iter().map(|table| {
+    rows.extend(super::all().map(|table| {
         let schema = match table.schema {
             "pg_catalog" => PG_CATALOG,
             _ => INFORMATION_SCHEMA,
@@ -418,28 +393,6 @@ fn database(number: u32, name: &str) -> Vec<Value> {
         Value::Null,
         Value::Null,
     ]
-}
-
-/// Parameters: units, bounds and origins are unknown.
-fn settings(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let settings = with.context.settings.borrow().all();
-    let rows = settings.into_iter().map(|(name, value)| {
-        let mut row = vec![
-            Value::Text(name),
-            Value::Text(value),
-            Value::Null,
-            text(""),
-            text(""),
-            Value::Null,
-            text("user"),
-            text("string"),
-            text("session"),
-        ];
-        row.resize(16, Value::Null);
-        row.push(Value::Bool(false));
-        row
-    });
-    Ok(rows.collect())
 }
 
 fn roles(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {

@@ -211,7 +211,7 @@ const COLUMNS: [(&str, &str); 53] = [
 
 #[test]
 fn tables_have_the_columns_of_postgresql() {
-    let tables: Vec<_> = super::all().into_iter().collect();
+    let tables: Vec<_> = super::all().collect();
     for (name, columns) in COLUMNS {
         let table = tables.iter().find(|table| table.name == name);
         let ours = table.expect(name).columns.iter().map(|(column, _)| *column);

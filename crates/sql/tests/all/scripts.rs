@@ -184,6 +184,7 @@ const NOT_ON_NODES: &[&str] = &[
     // A transaction has more redo there than fits into the ring of nodes.
     "large_reads.sql",
     // Sequences, serial and identity columns.
+    "catalogue_tools.sql",
     "altered_sequences.sql",
     "database_names.sql",
     "merge_sources.sql",
@@ -356,6 +357,7 @@ scripts! {
     wording: "wording.sql",
     operators: "operators.sql",
     catalogue: "catalogue.sql",
+    catalogue_tools: "catalogue_tools.sql",
     maintenance: "maintenance.sql",
     locking: "locking.sql",
     date_texts: "date_texts.sql",

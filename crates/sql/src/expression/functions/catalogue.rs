@@ -125,7 +125,9 @@ fn index(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     };
     let column = usize::try_from(a.int(1)).unwrap_or(0);
     let catalogue = with.context.catalogue;
-    catalogue.index_definition(reading.source, oid, column)
+    let settings = with.context.settings.borrow();
+    let path = a.is_true(2).then(|| settings.path().as_ref());
+    catalogue.index_definition(reading.source, oid, column, path)
 }
 
 fn view(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
@@ -172,6 +174,5 @@ fn serial_sequence(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
         return none();
     };
     let catalogue = with.context.catalogue;
-    let settings = with.context.settings.borrow();
-    catalogue.serial_sequence(reading.source, settings.path(), a.text(0), a.text(1))
+    catalogue.serial_sequence(reading.source, with, a.text(0), a.text(1))
 }
