@@ -1,8 +1,10 @@
 //! Tables of the catalogue, which are computed when they are read: `pg_catalog` and `information_schema`.
 
 mod activity;
+mod casts;
 mod constraints;
 mod dependencies;
+mod described;
 mod descriptions;
 mod empty;
 mod functions;
@@ -17,6 +19,7 @@ mod statistics;
 mod system;
 #[cfg(test)]
 mod tests;
+mod time_zones;
 mod views;
 
 pub(crate) use constraints::{
@@ -37,7 +40,8 @@ use crate::schemas::schemas;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 /// Numbers of namespaces.
 const PG_CATALOG: u32 = 11;
@@ -122,19 +126,20 @@ impl VirtualTable {
     }
 }
 
-/// The virtual table of a name, in a schema if it is given.
+/// The virtual table of a name, in a schema if it is given. Without one, `pg_catalog` counts as the first schema of the
+/// search path.
 pub(crate) fn virtual_table(schema: Option<&str>, name: &str) -> Option<VirtualTable> {
-    all().find(|table| {
-        table.name == name
-            && match schema {
-                Some(schema) => table.schema == schema,
-                // It counts as the first schema of the search path.
-                None => table.schema == "pg_catalog",
-            }
-    })
+    static PLACES: LazyLock<HashMap<(&'static str, &'static str), usize>> = LazyLock::new(|| {
+        let tables = ALL.iter().enumerate();
+        let places = tables.map(|(place, table)| ((table.schema, table.name), place));
+        places.collect()
+    });
+    let place = PLACES.get(&(schema.unwrap_or("pg_catalog"), name))?;
+    ALL.get(*place).copied()
 }
 
-pub(crate) fn all() -> impl Iterator<Item = VirtualTable> {
+/// All of them. Statements look up each name in `FROM` here, so the list is made once.
+static ALL: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
     let tables = system::TABLES
         .iter()
         .chain(relations::TABLES)
@@ -151,6 +156,12 @@ pub(crate) fn all() -> impl Iterator<Item = VirtualTable> {
         .chain(statistics::TABLES)
         .chain(views::TABLES)
         .chain(activity::TABLES)
+        .chain(casts::TABLES)
+        .chain(time_zones::TABLES)
         .chain(listed::TABLES);
-    tables.copied().collect::<Vec<_>>().into_iter()
+    tables.copied().chain(described::tables()).collect()
+});
+
+pub(crate) fn all() -> impl Iterator<Item = VirtualTable> {
+    ALL.iter().copied()
 }

@@ -2,7 +2,7 @@
 //! `pg_proc` to find the format of values; statements cannot call them.
 
 use super::SqlType::{self, Bytea, Int4, Oid};
-use super::{NamedCollation, TypeSpec};
+use super::{NamedCollation, TypeSpec, without_values};
 
 /// `cstring`, `internal` and `cstring[]`, which have no values here.
 const CSTRING: u32 = 2275;
@@ -230,6 +230,7 @@ pub(crate) fn all() -> Vec<TypeFunction> {
     ] {
         add(number, name.into(), &[INTERNAL], boolean, true);
     }
+    found.extend(without_values::functions((CSTRING, INTERNAL, Bytea.oid())));
     found
 }
 
@@ -250,6 +251,7 @@ pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
     // A range is aligned as its bounds are.
     let align = match single.bound().unwrap_or(single).size() {
         _ if matches!(kind, SqlType::Name | SqlType::Uuid | SqlType::Unknown) => "c",
+        _ if kind.is_record() => "d",
         8 | 12 | 16 => "d",
         2 if element.is_none() => "s",
         1 if element.is_none() => "c",

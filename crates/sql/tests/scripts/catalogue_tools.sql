@@ -97,3 +97,36 @@ statement error 55P02
 SET block_size = 4096
 ----
 parameter "block_size" cannot be changed
+
+# Functions that monitors and introspection call.
+
+query
+SELECT has_any_column_privilege('t', 'SELECT'), has_any_column_privilege(current_user, 't', 'INSERT, UPDATE'), has_sequence_privilege('own', 'USAGE'), has_function_privilege('upper(text)', 'EXECUTE')
+----
+t|t|t|t
+
+query
+SELECT pg_get_function_identity_arguments('boolin'::regproc), pg_get_function_arguments('to_char(timestamptz,text)'::regprocedure), pg_get_function_identity_arguments(1)
+----
+cstring|timestamp with time zone, text|NULL
+
+query
+SELECT pg_blocking_pids(0), pg_last_xact_replay_timestamp(), pg_database_size(current_database()) >= 0, pg_relation_filepath('v')
+----
+{}|NULL|t|NULL
+
+query
+SELECT 'to_char(timestamptz,text)'::regprocedure, 'boolin'::regproc, 'boolin(cstring)'::regprocedure
+----
+to_char(timestamp with time zone,text)|boolin|boolin(cstring)
+
+statement error 3D000
+SELECT pg_database_size('no_such_database')
+----
+database "no_such_database" does not exist
+
+statement error 55000
+SELECT pg_is_wal_replay_paused()
+----
+recovery is not in progress
+HINT: Recovery control functions can only be executed during recovery.

@@ -27,6 +27,7 @@ mod ranges;
 mod records;
 mod regexes;
 mod searches;
+mod server;
 mod session;
 mod similar;
 mod sizes;
@@ -71,7 +72,7 @@ use crate::types::SqlType;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 31] = [
+static TABLES: [&[Definition]; 32] = [
     texts::TABLE,
     formats::TABLE,
     forms::TABLE,
@@ -98,6 +99,7 @@ static TABLES: [&[Definition]; 31] = [
     networks::TABLE,
     ranges::TABLE,
     searches::TABLE,
+    server::TABLE,
     session::TABLE,
     sizes::TABLE,
     waiting::TABLE,
