@@ -54,13 +54,3 @@ query
 SELECT (SELECT count(*) FROM pg_partitioned_table), (SELECT count(*) FROM pg_db_role_setting), (SELECT count(*) FROM pg_shdepend), (SELECT count(*) FROM pg_user_mappings), (SELECT count(*) FROM pg_subscription), (SELECT count(*) FROM pg_publication_tables), (SELECT count(*) FROM pg_stat_progress_vacuum)
 ----
 0|0|0|0|0|0|0
-
-query
-SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'pg_stat_replication'::regclass AND attnum BETWEEN 1 AND 6 ORDER BY attnum
-----
-pid|integer
-usesysid|oid
-usename|name
-application_name|text
-client_addr|inet
-client_hostname|text
