@@ -21,8 +21,9 @@ impl Catalogue for Known {
         source: &dyn Source,
         number: u32,
         column: usize,
+        path: Option<&SearchPath>,
     ) -> Result<Value, SqlError> {
-        virtual_tables::index_definition(source, number, column)
+        virtual_tables::index_definition(source, number, column, path)
     }
 
     fn constraint_definition(&self, source: &dyn Source, number: u32) -> Result<Value, SqlError> {
@@ -52,11 +53,11 @@ impl Catalogue for Known {
     fn serial_sequence(
         &self,
         source: &dyn Source,
-        path: &SearchPath,
+        with: &Environment<'_>,
         table: &str,
         column: &str,
     ) -> Result<Value, SqlError> {
-        virtual_tables::serial_sequence(source, path, table, column)
+        virtual_tables::serial_sequence(source, with, table, column)
     }
 
     fn view_columns(

@@ -3,6 +3,7 @@
 mod constraints;
 mod known;
 mod planner;
+mod shown;
 mod time;
 mod values;
 
@@ -18,6 +19,7 @@ use known::{
     ISOLATION, KNOWN, LOCK_TIMEOUT, READ_ONLY, REPORTED, ROLE, SEARCH_PATH, STATEMENT_TIMEOUT,
     TIME_ZONE, USUAL_ISOLATION, USUAL_PATH, UTC,
 };
+pub(crate) use shown::ShownSetting;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;

@@ -5,6 +5,7 @@ pub(crate) mod functions;
 pub(crate) mod interval_fields;
 mod known;
 mod spec;
+pub(crate) mod without_values;
 mod written;
 
 pub use enums::EnumType;

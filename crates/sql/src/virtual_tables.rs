@@ -4,6 +4,7 @@ mod activity;
 mod casts;
 mod constraints;
 mod dependencies;
+mod described;
 mod descriptions;
 mod empty;
 mod functions;
@@ -13,21 +14,24 @@ mod listed;
 mod locks;
 mod relations;
 mod sequences;
+mod settings;
 mod standard;
 mod statistics;
 mod system;
 #[cfg(test)]
 mod tests;
+mod time_zones;
 mod views;
 
 pub(crate) use constraints::{
     constraint_definition, constraints_of, index_definition, own_indexes, own_indexes_on,
-    sequence_names, serial_sequence,
+    sequence_names,
 };
 
 pub(crate) use descriptions::description;
 pub(crate) use indexes::{index_names, index_referred};
 pub(crate) use information_schema::{constant_text, relations};
+pub(crate) use sequences::serial_sequence;
 pub(crate) use views::{view_numbers, view_text};
 
 use crate::error::SqlError;
@@ -37,7 +41,8 @@ use crate::schemas::schemas;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 /// Numbers of namespaces.
 const PG_CATALOG: u32 = 11;
@@ -122,26 +127,27 @@ impl VirtualTable {
     }
 }
 
-/// The virtual table of a name, in a schema if it is given.
+/// The virtual table of a name, in a schema if it is given. Without one, `pg_catalog` counts as the first schema of the
+/// search path.
 pub(crate) fn virtual_table(schema: Option<&str>, name: &str) -> Option<VirtualTable> {
-    let tables = all();
-    tables.into_iter().find(|table| {
-        table.name == name
-            && match schema {
-                Some(schema) => table.schema == schema,
-                // It counts as the first schema of the search path.
-                None => table.schema == "pg_catalog",
-            }
-    })
+    static PLACES: LazyLock<HashMap<(&'static str, &'static str), usize>> = LazyLock::new(|| {
+        let tables = ALL.iter().enumerate();
+        let places = tables.map(|(place, table)| ((table.schema, table.name), place));
+        places.collect()
+    });
+    let place = PLACES.get(&(schema.unwrap_or("pg_catalog"), name))?;
+    ALL.get(*place).copied()
 }
 
-pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
+/// All of them. Statements look up each name in `FROM` here, so the list is made once.
+static ALL: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
     let tables = system::TABLES
         .iter()
         .chain(relations::TABLES)
         .chain(indexes::TABLES)
         .chain(constraints::TABLES)
         .chain(sequences::TABLES)
+        .chain(settings::TABLES)
         .chain(dependencies::TABLES)
         .chain(descriptions::TABLES)
         .chain(functions::TABLES)
@@ -152,7 +158,12 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(statistics::TABLES)
         .chain(views::TABLES)
         .chain(activity::TABLES)
+        .chain(time_zones::TABLES)
         .chain(listed::TABLES)
         .chain(locks::TABLES);
-    tables.copied().collect::<Vec<_>>()
+    tables.copied().chain(described::tables()).collect()
+});
+
+pub(crate) fn all() -> impl Iterator<Item = VirtualTable> {
+    ALL.iter().copied()
 }

@@ -11,7 +11,7 @@ use std::fmt::Debug;
 
 /// Objects of a database by their numbers in the catalogue. Values are null for an object that does not exist.
 pub(crate) trait Catalogue: Debug + Sync {
-    /// The statement that makes an index; of a column, from 1, its name.
+    /// The statement that makes an index; of a column, from 1, its name. With a path, it is written for people.
     ///
     /// # Errors
     /// An error of reading the tables.
@@ -20,6 +20,7 @@ pub(crate) trait Catalogue: Debug + Sync {
         source: &dyn Source,
         number: u32,
         column: usize,
+        path: Option<&SearchPath>,
     ) -> Result<Value, SqlError>;
 
     /// A constraint as SQL, without its name.
@@ -59,7 +60,7 @@ pub(crate) trait Catalogue: Debug + Sync {
     fn serial_sequence(
         &self,
         source: &dyn Source,
-        path: &SearchPath,
+        with: &Environment<'_>,
         table: &str,
         column: &str,
     ) -> Result<Value, SqlError>;

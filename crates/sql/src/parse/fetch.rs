@@ -1,11 +1,12 @@
-//! `FETCH` and `MOVE`, as they are written.
+//! `FETCH` and `MOVE`, as they are written; `WHERE CURRENT OF` is refused by name.
 
 use super::errors::syntax;
+use super::words::{behind, is_word};
 use crate::error::SqlError;
 use crate::names::name_of;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 /// The rows of a cursor to fetch, relative to its row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,4 +110,22 @@ fn parse_number(parser: &mut Parser<'_>) -> Result<i64, ParserError> {
     }
     let number = i64::try_from(parser.parse_literal_uint()?).unwrap_or(i64::MAX);
     Ok(if is_negative { -number } else { number })
+}
+
+/// Refuses `WHERE CURRENT OF` a cursor.
+///
+/// # Errors
+/// `0A000`, and its place.
+pub(super) fn check_no_position(tokens: &[TokenWithSpan]) -> Result<(), (SqlError, Location)> {
+    let is_position = |at: &usize| {
+        is_word(&tokens[*at], "where") && behind(tokens, *at, &["where", "current", "of"]).is_some()
+    };
+    match (0..tokens.len()).find(is_position) {
+        Some(at) => {
+            let error = SqlError::unsupported("WHERE CURRENT OF a cursor is not supported");
+            let error = error.hint("Name the row by its primary key.");
+            Err((error, tokens[at].span.start))
+        }
+        None => Ok(()),
+    }
 }

@@ -1,13 +1,15 @@
 //! The parameters with an effect or with one value, by their names.
 
 /// Parameters with their values at the beginning.
-pub(super) static KNOWN: [(&str, &str); 46] = [
+pub(super) static KNOWN: [(&str, &str); 52] = [
     ("application_name", ""),
+    ("block_size", "8192"),
     ("bytea_output", "hex"),
     ("check_function_bodies", "on"),
     ("client_encoding", "UTF8"),
     ("client_min_messages", "notice"),
     (DATE_STYLE, "ISO, MDY"),
+    ("debug_assertions", "off"),
     ("default_table_access_method", "heap"),
     ("default_tablespace", ""),
     ("default_transaction_deferrable", "off"),
@@ -29,6 +31,7 @@ pub(super) static KNOWN: [(&str, &str); 46] = [
     ("lc_numeric", "C"),
     ("lc_time", "C"),
     ("lock_timeout", "0"),
+    ("max_function_args", "100"),
     ("max_identifier_length", "63"),
     ("max_index_keys", "16"),
     // Parameters of the extension pg_trgm.
@@ -38,6 +41,7 @@ pub(super) static KNOWN: [(&str, &str); 46] = [
     (ROLE, "none"),
     ("row_security", "on"),
     (SEARCH_PATH, USUAL_PATH),
+    ("segment_size", "1GB"),
     ("server_encoding", "UTF8"),
     ("server_version", "15.0"),
     ("server_version_num", "150000"),
@@ -48,6 +52,8 @@ pub(super) static KNOWN: [(&str, &str); 46] = [
     ("synchronous_commit", "on"),
     (TIME_ZONE, UTC),
     (ISOLATION, "serializable"),
+    ("wal_block_size", "8192"),
+    ("wal_segment_size", "16MB"),
     ("xmloption", "content"),
 ];
 
@@ -85,17 +91,24 @@ pub(super) const AUTHORIZATION: &str = "session_authorization";
 pub(super) const ROLE: &str = "role";
 
 /// Parameters that no statement sets.
-pub(super) const FIXED: [&str; 10] = [
+pub(super) const FIXED: [&str; 16] = [
     FOLLOWS,
+    // Sizes of PostgreSQL's files: tools compute with them.
+    "block_size",
+    "debug_assertions",
     "integer_datetimes",
     "is_superuser",
     "lc_collate",
     "lc_ctype",
+    "max_function_args",
     "max_identifier_length",
     "max_index_keys",
+    "segment_size",
     "server_encoding",
     "server_version",
     "server_version_num",
+    "wal_block_size",
+    "wal_segment_size",
 ];
 
 /// Parameters whose changes are reported to clients.

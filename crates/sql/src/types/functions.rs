@@ -2,7 +2,7 @@
 //! `pg_proc` to find the format of values; statements cannot call them.
 
 use super::SqlType::{self, Bytea, Int4, Oid};
-use super::{NamedCollation, TypeSpec};
+use super::{NamedCollation, TypeSpec, without_values};
 use std::sync::LazyLock;
 
 /// `cstring`, `internal` and `cstring[]`, which have no values here.
@@ -10,16 +10,6 @@ const CSTRING: u32 = 2275;
 const INTERNAL: u32 = 2281;
 const CSTRING_ARRAY: u32 = 1263;
 const ANY_ARRAY: u32 = 2277;
-
-/// Types without values, which functions of types take or return.
-const WITHOUT_VALUES: [(u32, &str); 6] = [
-    (CSTRING, "cstring"),
-    (INTERNAL, "internal"),
-    (CSTRING_ARRAY, "cstring[]"),
-    (ANY_ARRAY, "anyarray"),
-    (ANY_ENUM, "anyenum"),
-    (ANY_RANGE, "anyrange"),
-];
 
 pub(crate) struct TypeFunction {
     pub number: u32,
@@ -246,23 +236,12 @@ fn made() -> Vec<TypeFunction> {
     ] {
         add(number, name.into(), &[INTERNAL], boolean, true);
     }
+    found.extend(without_values::functions((CSTRING, INTERNAL, Bytea.oid())));
     found
 }
 
 fn has_modifier(number: u32) -> bool {
     WITH_MODIFIERS.iter().any(|(of, ..)| of.oid() == number)
-}
-
-/// The number of a type without values, by its name.
-pub(crate) fn without_values(name: &str) -> Option<u32> {
-    let found = WITHOUT_VALUES.iter().find(|(_, known)| *known == name);
-    found.map(|(number, _)| *number)
-}
-
-/// The name of a type without values.
-pub(crate) fn name_without_values(number: u32) -> Option<&'static str> {
-    let found = WITHOUT_VALUES.iter().find(|(known, _)| *known == number);
-    found.map(|(_, name)| *name)
 }
 
 /// The number of a named function.
@@ -278,6 +257,7 @@ pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
     // A range is aligned as its bounds are.
     let align = match single.bound().unwrap_or(single).size() {
         _ if matches!(kind, SqlType::Name | SqlType::Uuid | SqlType::Unknown) => "c",
+        _ if kind.is_record() => "d",
         8 | 12 | 16 => "d",
         2 if element.is_none() => "s",
         1 if element.is_none() => "c",

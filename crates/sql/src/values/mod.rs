@@ -27,6 +27,7 @@ pub(crate) mod search;
 pub(crate) mod time_units;
 pub(crate) mod trigrams;
 pub(crate) mod unaccent;
+pub(crate) mod zone_lists;
 pub(crate) mod zoned_times;
 pub(crate) mod zones;
 

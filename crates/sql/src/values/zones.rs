@@ -221,20 +221,24 @@ pub(crate) enum Zone {
     Abbreviation(TimeZone, &'static str),
 }
 
-/// Seconds east of UTC of an abbreviation at a moment: in its last use before, or else in its next one.
-fn east_of(abbreviation: &str, zone: &TimeZone, at: Timestamp) -> Option<i64> {
+/// Seconds east of UTC of an abbreviation at a moment: in its last use before, or else in its next one. And true for
+/// daylight saving.
+pub(super) fn east_of(abbreviation: &str, zone: &TimeZone, at: Timestamp) -> Option<(i64, bool)> {
     let here = zone.to_offset_info(at);
     if here.abbreviation().eq_ignore_ascii_case(abbreviation) {
-        return Some(here.offset().seconds().into());
+        return Some((here.offset().seconds().into(), here.dst().is_dst()));
     }
     let is_it = |transition: &jiff::tz::TimeZoneTransition<'_>| {
         transition.abbreviation().eq_ignore_ascii_case(abbreviation)
     };
     // Rules never end, so only some centuries of next uses are searched.
     let found = zone.preceding(at).find(is_it);
-    let found = found.or_else(|| zone.following(at).take(1000).find(is_it));
-    found.map(|transition| transition.offset().seconds().into())
+    let found = found.or_else(|| zone.following(at).take(1000).find(is_it))?;
+    Some((found.offset().seconds().into(), found.dst().is_dst()))
 }
+
+/// The places of the IANA database.
+pub(super) static PLACES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
 impl Zone {
     /// The zone of a name: an abbreviation, a place, or a distance in the manner of POSIX, which counts to the west.
@@ -262,7 +266,6 @@ impl Zone {
 
     /// The zone of a place: `Europe/Berlin`; or of an abbreviation whose distance from UTC has changed: `MSK`.
     pub fn of_place(name: &str) -> Option<Zone> {
-        static PLACES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
         if let Ok(place) = PLACES.get(name) {
             return Some(Zone::Place(place));
         }
@@ -293,7 +296,7 @@ impl Zone {
             Zone::Abbreviation(zone, name) => {
                 let at = Timestamp::from_microsecond(within_rules(moment)).ok()?;
                 let east = east_of(name, zone, at);
-                east.unwrap_or_else(|| zone.to_offset(at).seconds().into())
+                east.map_or_else(|| zone.to_offset(at).seconds().into(), |(east, _)| east)
             }
         };
         moment.checked_add(east * SECOND)
@@ -370,7 +373,7 @@ impl Zone {
                 let own = Zone::Place(zone.clone()).moment(local)?;
                 let at = Timestamp::from_microsecond(within_rules(own)).ok()?;
                 match east_of(name, zone, at) {
-                    Some(east) => east,
+                    Some((east, _)) => east,
                     None => return Some(own),
                 }
             }

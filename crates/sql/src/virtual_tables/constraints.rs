@@ -8,7 +8,7 @@ use crate::error::SqlError;
 use crate::expression::{Environment, shown_check};
 use crate::index_names::shown_expression;
 use crate::names::{is_hidden_check, quoted};
-use crate::path::{name_in, written, written_whole};
+use crate::path::{written, written_whole};
 use crate::relation::{ReferenceNotes, Relation, UpdateAction, kind, objects, parsed, table_oid};
 use crate::search_path::SearchPath;
 use crate::sequences::Sequence;
@@ -106,7 +106,7 @@ pub(super) fn sequence_oid(at: usize) -> u32 {
     (1 << 25) + at as u32
 }
 
-fn names_of(relation: &Relation, columns: &[usize]) -> String {
+pub(super) fn names_of(relation: &Relation, columns: &[usize]) -> String {
     let names = columns
         .iter()
         .map(|column| match relation.numbered_column(*column) {
@@ -346,24 +346,39 @@ fn columns_of(relation: &Relation, index: &SeenIndex) -> String {
 
 /// The statement that makes an index.
 pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
+    let condition = condition_of(index);
+    definition_on(&written_whole(&relation.name), condition, relation, index)
+}
+
+/// An index's condition as its statement has it.
+fn condition_of(index: &SeenIndex) -> Option<String> {
+    let condition = index.condition.as_ref();
+    condition.map(|text| format!("({text})"))
+}
+
+/// The same, on a table of a written name, with a written condition.
+fn definition_on(
+    table: &str,
+    condition: Option<String>,
+    relation: &Relation,
+    index: &SeenIndex,
+) -> String {
     let unique = if index.unique { "UNIQUE " } else { "" };
     format!(
-        "CREATE {unique}INDEX {} ON {} USING btree {}",
+        "CREATE {unique}INDEX {} ON {table} USING btree {}",
         quoted(&index.name),
-        written_whole(&relation.name),
-        parts_of(relation, index)
+        parts_of(condition, relation, index)
     )
 }
 
 /// The columns of an index, and the clauses behind them.
-fn parts_of(relation: &Relation, index: &SeenIndex) -> String {
+fn parts_of(condition: Option<String>, relation: &Relation, index: &SeenIndex) -> String {
     let columns = columns_of(relation, index);
     let included = match index.included.is_empty() {
         true => String::new(),
         false => format!(" INCLUDE ({})", names_of(relation, &index.included)),
     };
-    let condition = index.condition.as_ref();
-    let condition = condition.map_or_else(String::new, |text| format!(" WHERE ({text})"));
+    let condition = condition.map_or_else(String::new, |text| format!(" WHERE {text}"));
     let nulls = match index.nulls_equal {
         true => " NULLS NOT DISTINCT",
         false => "",
@@ -378,7 +393,7 @@ pub(crate) fn own_indexes_on(relation: &Relation, other: &Relation) -> Vec<Strin
         indexes.filter(|index| !index.primary && !relation.notes.constraints.contains(&index.name));
     own.map(|index| {
         let unique = if index.unique { "UNIQUE " } else { "" };
-        let parts = parts_of(relation, &index);
+        let parts = parts_of(condition_of(&index), relation, &index);
         format!(
             "CREATE {unique}INDEX ON {} {parts}",
             written_whole(&other.name)
@@ -396,7 +411,8 @@ pub(crate) fn own_indexes(relation: &Relation) -> Vec<String> {
         .collect()
 }
 
-/// The statement that makes the index of a number, or the name of one of its columns, from 1; null if there is none.
+/// The statement that makes the index of a number, or the name of one of its columns, from 1; null if there is none. With
+/// a path, it is written for people: without a schema that the path has, and without outer parentheses.
 ///
 /// # Errors
 /// An error of reading the tables.
@@ -404,6 +420,7 @@ pub(crate) fn index_definition(
     source: &dyn Source,
     number: u32,
     column: usize,
+    path: Option<&SearchPath>,
 ) -> Result<Value, SqlError> {
     for relation in relations(source)? {
         if !(index_oid(relation.number, 0)..index_oid(relation.number + 1, 0)).contains(&number) {
@@ -414,7 +431,13 @@ pub(crate) fn index_definition(
             continue;
         };
         return Ok(match column.checked_sub(1) {
-            None => Value::Text(definition_of(&relation, index)),
+            None => Value::Text(match path {
+                None => definition_of(&relation, index),
+                Some(path) => {
+                    let table = path.written(source, &relation.name)?;
+                    definition_on(&table, index.condition.clone(), &relation, index)
+                }
+            }),
             Some(at) => match index.columns.get(at) {
                 Some((column, _)) => Value::Text(names_of(&relation, &[*column])),
                 None => Value::Null,
@@ -453,21 +476,4 @@ fn sequences(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, Sq
         ]);
     }
     Ok(rows)
-}
-
-/// The sequence that belongs to a column of a table that a text names; null without one.
-///
-/// # Errors
-/// `42P01`, `42703` if there is no such column.
-pub(crate) fn serial_sequence(
-    source: &dyn Source,
-    path: &SearchPath,
-    table: &str,
-    column: &str,
-) -> Result<Value, SqlError> {
-    let (schema, name) = name_in(table)?;
-    let name = path.find_name(source, schema.as_deref(), &name)?;
-    let relation = Relation::named(source, &name)?;
-    let sequence = relation.column(column)?.sequences().next();
-    Ok(sequence.map_or(Value::Null, |name| Value::Text(written_whole(name))))
 }

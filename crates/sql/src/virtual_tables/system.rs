@@ -1,5 +1,5 @@
-//! Tables of `pg_catalog` on other objects: `pg_namespace`, `pg_type`, `pg_range`, `pg_database`, `pg_settings`,
-//! `pg_roles`.
+//! Tables of `pg_catalog` on other objects: `pg_namespace`, `pg_type`, `pg_range`, `pg_database`, `pg_roles`,
+//! `pg_collation`.
 
 use super::Contents::Rows;
 use super::views::view_numbers;
@@ -18,6 +18,7 @@ use crate::types::SqlType::{
     self, Bool, Float4, Int2, Int4, Name, Oid, OneChar, Regproc, Text, TextArray, Timestamptz,
 };
 use crate::types::functions;
+use crate::types::without_values::{self, WithoutValues};
 use crate::types::{NamedCollation, TypeSpec};
 use crate::user_types::{DomainDefinition, UserType, UserTypes};
 use sardonyx::schema::Value;
@@ -129,31 +130,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
     },
     VirtualTable {
         schema: "pg_catalog",
-        name: "pg_settings",
-        oid: 12_002,
-        columns: &[
-            ("name", Text),
-            ("setting", Text),
-            ("unit", Text),
-            ("category", Text),
-            ("short_desc", Text),
-            ("extra_desc", Text),
-            ("context", Text),
-            ("vartype", Text),
-            ("source", Text),
-            ("min_val", Text),
-            ("max_val", Text),
-            ("enumvals", TextArray),
-            ("boot_val", Text),
-            ("reset_val", Text),
-            ("sourcefile", Text),
-            ("sourceline", Int4),
-            ("pending_restart", Bool),
-        ],
-        contents: Rows(settings),
-    },
-    VirtualTable {
-        schema: "pg_catalog",
         name: "pg_roles",
         oid: 12_003,
         columns: &[
@@ -205,6 +181,7 @@ fn namespaces(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, S
 fn types(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows: VirtualRows = SqlType::all()
         .map(|kind| type_row(kind, PG_CATALOG))
+        .chain(without_values::all().map(row_without_values))
         .collect();
     let schemas = schema_numbers(source)?;
     let types = UserTypes::of(source)?;
@@ -233,7 +210,7 @@ fn types(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
             number_of_schema(&schemas, name),
         ));
     }
-    rows.extend(super::all().into_iter().map(|table| {
+    rows.extend(super::all().map(|table| {
         let schema = match table.schema {
             "pg_catalog" => PG_CATALOG,
             _ => INFORMATION_SCHEMA,
@@ -340,51 +317,90 @@ fn type_row(kind: SqlType, schema: u32) -> Vec<Value> {
         SqlType::Void => 'P',
         kind => kind.category(),
     };
-    vec![
-        oid(kind.oid()),
-        text(kind.internal_name()),
-        oid(schema),
-        oid(OWNER),
-        Value::Int(kind.size().into()),
-        Value::Bool(is_by_value),
-        text(match kind {
-            SqlType::Enum(_) => "e",
-            _ if is_pseudo => "p",
-            kind if kind.is_range() => "r",
-            _ => "b",
-        }),
-        text(category.encode_utf8(&mut [0; 4])),
-        Value::Bool(kind.is_preferred()),
-        Value::Bool(true),
-        text(","),
-        oid(0),
-        oid(functions.subscript),
-        oid(match kind {
-            SqlType::Name => SqlType::OneChar.oid(),
-            kind => kind.element().map_or(0, SqlType::oid),
-        }),
-        oid(match kind.array().element() {
-            Some(element) if element == kind => kind.array().oid(),
-            _ => 0,
-        }),
-        oid(functions.input),
-        oid(functions.output),
-        oid(functions.receive),
-        oid(functions.send),
-        oid(functions.modifier_input),
-        oid(functions.modifier_output),
-        oid(functions.analyze),
-        text(align),
-        text(storage),
-        Value::Bool(false),
-        oid(0),
-        Value::Int(-1),
-        Value::Int(0),
-        oid(functions::collation(TypeSpec::plain(kind))),
-        Value::Null,
-        Value::Null,
-        Value::Null,
-    ]
+    let kind_of_type = match kind {
+        SqlType::Enum(_) => "e",
+        _ if is_pseudo => "p",
+        kind if kind.is_range() => "r",
+        _ => "b",
+    };
+    let element = match kind {
+        SqlType::Name => SqlType::OneChar.oid(),
+        kind => kind.element().map_or(0, SqlType::oid),
+    };
+    let array = match kind.array().element() {
+        Some(element) if element == kind => Some(kind.array().oid()),
+        _ => without_values::array_of(kind.oid()),
+    };
+    let mut row = type_values(&functions);
+    let own = [
+        (0, oid(kind.oid())),
+        (1, text(kind.internal_name())),
+        (2, oid(schema)),
+        (4, Value::Int(kind.size().into())),
+        (5, Value::Bool(is_by_value)),
+        (6, text(kind_of_type)),
+        (7, text(category.encode_utf8(&mut [0; 4]))),
+        (8, Value::Bool(kind.is_preferred())),
+        (13, oid(element)),
+        (14, oid(array.unwrap_or(0))),
+        (22, text(align)),
+        (23, text(storage)),
+        (28, oid(functions::collation(TypeSpec::plain(kind)))),
+    ];
+    for (place, value) in own {
+        row[place] = value;
+    }
+    row
+}
+
+/// The row of a type that has no values here.
+fn row_without_values(of: &WithoutValues) -> Vec<Value> {
+    let mut row = type_values(&of.functions);
+    let own = [
+        (0, oid(of.number)),
+        (1, text(of.name)),
+        (4, Value::Int(of.size.into())),
+        (5, Value::Bool(of.is_by_value)),
+        (6, text(of.kind)),
+        (7, text(of.category)),
+        (13, oid(of.element)),
+        (14, oid(of.array)),
+        (22, text(of.align)),
+        (23, text(of.storage)),
+    ];
+    for (place, value) in own {
+        row[place] = value;
+    }
+    row
+}
+
+/// The row of a type of `pg_catalog` with these functions, without its own values.
+fn type_values(functions: &functions::Numbers) -> Vec<Value> {
+    let mut row = vec![oid(0); 32];
+    let usual = [
+        (2, oid(PG_CATALOG)),
+        (3, oid(OWNER)),
+        (8, Value::Bool(false)),
+        (9, Value::Bool(true)),
+        (10, text(",")),
+        (12, oid(functions.subscript)),
+        (15, oid(functions.input)),
+        (16, oid(functions.output)),
+        (17, oid(functions.receive)),
+        (18, oid(functions.send)),
+        (19, oid(functions.modifier_input)),
+        (20, oid(functions.modifier_output)),
+        (21, oid(functions.analyze)),
+        (24, Value::Bool(false)),
+        (26, Value::Int(-1)),
+        (29, Value::Null),
+        (30, Value::Null),
+        (31, Value::Null),
+    ];
+    for (place, value) in usual {
+        row[place] = value;
+    }
+    row
 }
 
 /// The one database, under the name by which the client connected, and under its own: Django connects as `postgres` and
@@ -418,28 +434,6 @@ fn database(number: u32, name: &str) -> Vec<Value> {
         Value::Null,
         Value::Null,
     ]
-}
-
-/// Parameters: units, bounds and origins are unknown.
-fn settings(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let settings = with.context.settings.borrow().all();
-    let rows = settings.into_iter().map(|(name, value)| {
-        let mut row = vec![
-            Value::Text(name),
-            Value::Text(value),
-            Value::Null,
-            text(""),
-            text(""),
-            Value::Null,
-            text("user"),
-            text("string"),
-            text("session"),
-        ];
-        row.resize(16, Value::Null);
-        row.push(Value::Bool(false));
-        row
-    });
-    Ok(rows.collect())
 }
 
 fn roles(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {

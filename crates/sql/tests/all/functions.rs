@@ -128,6 +128,7 @@ impl Function {
             ("date_bin", 0, _) => "interval '15 minutes'",
             ("current_setting" | "set_config", 0, _) => "'statement_timeout'",
             ("set_config", 1, _) => "'0'",
+            ("pg_database_size", 0, "name") => "'sardonyx'::name",
             ("pg_get_serial_sequence", 0, _) => "'t'",
             ("pg_get_serial_sequence", 1, _) => "'id'",
             ("nextval" | "currval" | "setval", 0, _) => "'s'",
@@ -226,6 +227,11 @@ fn each_function_is_called() {
         let signature = function.signature();
         let rows = match function.call(&mut session, &samples) {
             Ok(rows) => rows,
+            // Only a server that follows replays a log.
+            Err(error) if function.name == "pg_is_wal_replay_paused" => {
+                assert_eq!(error.code, "55000");
+                continue;
+            }
             Err(error) => panic!("{signature}: {error:?}"),
         };
         if function.gives_rows || function.kind != "f" {

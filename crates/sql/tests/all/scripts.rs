@@ -184,6 +184,7 @@ const NOT_ON_NODES: &[&str] = &[
     // A transaction has more redo there than fits into the ring of nodes.
     "large_reads.sql",
     // Sequences, serial and identity columns.
+    "catalogue_tools.sql",
     "altered_sequences.sql",
     "database_names.sql",
     "merge_sources.sql",
@@ -364,6 +365,9 @@ scripts! {
     wording: "wording.sql",
     operators: "operators.sql",
     catalogue: "catalogue.sql",
+    catalogue_tables: "catalogue_tables.sql",
+    catalogue_tools: "catalogue_tools.sql",
+    catalogue_types: "catalogue_types.sql",
     maintenance: "maintenance.sql",
     locking: "locking.sql",
     date_texts: "date_texts.sql",
@@ -383,6 +387,7 @@ scripts! {
     indexed_expressions: "indexed_expressions.sql",
     types_changed: "types_changed.sql",
     information_schema: "information_schema.sql",
+    information_schema_views: "information_schema_views.sql",
     functions: "functions.sql",
     aggregates: "aggregates.sql",
     altered_sequences: "altered_sequences.sql",
@@ -419,6 +424,7 @@ scripts! {
     large_reads: "large_reads.sql",
     subqueries: "subqueries.sql",
     recursion: "recursion.sql",
+    recursive_views: "recursive_views.sql",
     joined_changes: "joined_changes.sql",
     windows: "windows.sql",
     psql: "psql.sql",

@@ -93,8 +93,8 @@ made|timestamp without time zone|now()|f|NULL||
 query
 SELECT c2.relname, i.indisprimary, i.indisunique, i.indisclustered, i.indisvalid, pg_catalog.pg_get_indexdef(i.indexrelid, 0, true), pg_catalog.pg_get_constraintdef(con.oid, true), contype, condeferrable, condeferred, i.indisreplident, c2.reltablespace FROM pg_catalog.pg_class c, pg_catalog.pg_class c2, pg_catalog.pg_index i LEFT JOIN pg_catalog.pg_constraint con ON (conrelid = i.indrelid AND conindid = i.indexrelid AND contype IN ('p','u','x')) WHERE c.oid = '16387' AND c.oid = i.indrelid AND i.indexrelid = c2.oid ORDER BY i.indisprimary DESC, c2.relname
 ----
-orders_pkey|t|t|f|t|CREATE UNIQUE INDEX orders_pkey ON public.orders USING btree (id)|PRIMARY KEY (id)|p|f|f|f|0
-by_total|f|f|f|t|CREATE INDEX by_total ON public.orders USING btree (total DESC, id)|NULL|NULL|NULL|NULL|f|0
+orders_pkey|t|t|f|t|CREATE UNIQUE INDEX orders_pkey ON orders USING btree (id)|PRIMARY KEY (id)|p|f|f|f|0
+by_total|f|f|f|t|CREATE INDEX by_total ON orders USING btree (total DESC, id)|NULL|NULL|NULL|NULL|f|0
 
 query
 SELECT r.conname, pg_catalog.pg_get_constraintdef(r.oid, true) FROM pg_catalog.pg_constraint r WHERE r.conrelid = '16387' AND r.contype = 'c' ORDER BY 1
@@ -155,8 +155,8 @@ name|character varying(30)|NULL|t|NULL||
 query
 SELECT c2.relname, i.indisprimary, i.indisunique, i.indisclustered, i.indisvalid, pg_catalog.pg_get_indexdef(i.indexrelid, 0, true), pg_catalog.pg_get_constraintdef(con.oid, true), contype, condeferrable, condeferred, i.indisreplident, c2.reltablespace FROM pg_catalog.pg_class c, pg_catalog.pg_class c2, pg_catalog.pg_index i LEFT JOIN pg_catalog.pg_constraint con ON (conrelid = i.indrelid AND conindid = i.indexrelid AND contype IN ('p','u','x')) WHERE c.oid = '16386' AND c.oid = i.indrelid AND i.indexrelid = c2.oid ORDER BY i.indisprimary DESC, c2.relname
 ----
-customers_pkey|t|t|f|t|CREATE UNIQUE INDEX customers_pkey ON public.customers USING btree (id)|PRIMARY KEY (id)|p|f|f|f|0
-customers_name_key|f|t|f|t|CREATE UNIQUE INDEX customers_name_key ON public.customers USING btree (name)|UNIQUE (name)|u|f|f|f|0
+customers_pkey|t|t|f|t|CREATE UNIQUE INDEX customers_pkey ON customers USING btree (id)|PRIMARY KEY (id)|p|f|f|f|0
+customers_name_key|f|t|f|t|CREATE UNIQUE INDEX customers_name_key ON customers USING btree (name)|UNIQUE (name)|u|f|f|f|0
 
 query
 SELECT true as sametable, conname, pg_catalog.pg_get_constraintdef(r.oid, true) as condef, conrelid::pg_catalog.regclass AS ontable FROM pg_catalog.pg_constraint r WHERE r.conrelid = '16386' AND r.contype = 'f' AND conparentid = 0 ORDER BY conname

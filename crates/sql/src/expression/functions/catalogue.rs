@@ -1,12 +1,12 @@
 //! Functions that tools ask about the objects of a database: definitions, comments, sizes and rights.
 
 use super::definition::*;
+use super::objects::arguments_of;
 use super::session::user;
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::path::written;
-use crate::types::functions::name_without_values;
-use crate::types::{SqlType, TypeSpec};
+use crate::types::{SqlType, TypeSpec, without_values};
 use crate::user_types::{UserType, UserTypes};
 use sardonyx::schema::Value;
 
@@ -14,9 +14,12 @@ pub(super) static TABLE: &[Definition] = functions! {
     col_description(OID, INT4) -> TEXT, column_description, "comment on a column", stable;
     oidvectortypes(OIDVECTOR) -> TEXT, vector_types, "names of the types in a vector, between commas", stable;
     format_type(OID, INT4) -> TEXT, format_type, "type with its length, as SQL", stable, on_null;
+    has_any_column_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
     has_column_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
     has_database_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
+    has_function_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
     has_schema_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
+    has_sequence_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
     has_table_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
     obj_description(OID) -> TEXT, description, "comment on an object", stable;
     obj_description(OID, TEXT) -> TEXT, description, "comment on an object of a table of the catalogue", stable;
@@ -27,7 +30,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_get_constraintdef(OID, BOOL) -> TEXT, pretty_constraint, "constraint as SQL", stable;
     pg_get_expr(TEXT, OID) -> TEXT, |a, _| text(a.text(0)), "expression of the catalogue as SQL, in which it is kept", stable;
     pg_get_expr(TEXT, OID, BOOL) -> TEXT, |a, _| text(a.text(0)), "expression of the catalogue as SQL, in which it is kept", stable;
-    pg_get_function_arguments(OID) -> TEXT, |_, _| none(), "null", stable;
+    pg_get_function_arguments(OID) -> TEXT, function_arguments, "types of a function's arguments; null of an aggregate", stable;
+    pg_get_function_identity_arguments(OID) -> TEXT, function_arguments, "types of a function's arguments; null of an aggregate", stable;
     pg_get_function_result(OID) -> TEXT, |_, _| none(), "null", stable;
     pg_get_functiondef(OID) -> TEXT, |_, _| none(), "null: functions are not defined in SQL", stable;
     pg_get_indexdef(OID) -> TEXT, index, "index as SQL", stable;
@@ -49,9 +53,11 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_operator_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_opfamily_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_partition_ancestors(REGCLASS) -> REGCLASS, |_, _| none(), "null: no table is partitioned", stable;
+    pg_relation_filepath(REGCLASS) -> TEXT, |_, _| none(), "null: a table has no file of its own", stable;
     pg_relation_is_publishable(REGCLASS) -> BOOL, |_, _| Ok(Value::Bool(false)), "false", stable;
     pg_relation_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
     pg_relation_size(REGCLASS, TEXT) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
+    pg_stat_get_numscans(OID) -> INT8, |_, _| none(), "null: scans are not counted", stable;
     pg_statistics_obj_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_table_is_visible(OID) -> BOOL, is_visible, "true of tables that are found without a schema; null if there is none of the number", stable;
     pg_table_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
@@ -117,10 +123,18 @@ pub(super) fn type_name(
         (None, Some(reading)) => UserTypes::of(reading.source)?.numbered(oid),
         (None, None) => None,
     };
-    Ok(match kind {
-        Some(kind) => TypeSpec::new(kind, modifier).to_sql(),
-        None => name_without_values(oid).unwrap_or("???").into(),
-    })
+    let without_values = || without_values::numbered(oid).map_or("???", |one| one.sql);
+    Ok(kind.map_or_else(
+        || without_values().to_string(),
+        |kind| TypeSpec::new(kind, modifier).to_sql(),
+    ))
+}
+
+fn function_arguments(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let kinds = a.oid(0).map(|oid| arguments_of(oid, with)).transpose()?;
+    Ok(kinds
+        .flatten()
+        .map_or(Value::Null, |kinds| Value::Text(kinds.join(", "))))
 }
 
 fn index(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
@@ -129,7 +143,9 @@ fn index(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     };
     let column = usize::try_from(a.int(1)).unwrap_or(0);
     let catalogue = with.context.catalogue;
-    catalogue.index_definition(reading.source, oid, column)
+    let settings = with.context.settings.borrow();
+    let path = a.is_true(2).then(|| settings.path().as_ref());
+    catalogue.index_definition(reading.source, oid, column, path)
 }
 
 fn view(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
@@ -191,6 +207,5 @@ fn serial_sequence(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
         return none();
     };
     let catalogue = with.context.catalogue;
-    let settings = with.context.settings.borrow();
-    catalogue.serial_sequence(reading.source, settings.path(), a.text(0), a.text(1))
+    catalogue.serial_sequence(reading.source, with, a.text(0), a.text(1))
 }

@@ -29,6 +29,7 @@ mod records;
 mod regexes;
 mod sampled;
 mod searches;
+mod server;
 mod session;
 mod similar;
 mod sizes;
@@ -102,6 +103,7 @@ static TABLES: [&[Definition]; 32] = [
     networks::TABLE,
     ranges::TABLE,
     searches::TABLE,
+    server::TABLE,
     session::TABLE,
     sizes::TABLE,
     waiting::TABLE,

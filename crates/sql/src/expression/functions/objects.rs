@@ -11,7 +11,7 @@ use crate::names::quoted;
 use crate::path::{is_of_catalogue, name_in, unknown_schema};
 use crate::schemas::has_schema;
 use crate::types::functions::{self as of_types, TypeFunction};
-use crate::types::{NamedCollation, OwnTypes, SqlType, TypeSpec};
+use crate::types::{NamedCollation, OwnTypes, SqlType, TypeSpec, without_values};
 use crate::user_types::TypeNames;
 use sardonyx::schema::Value;
 use sqlparser::dialect::PostgreSqlDialect;
@@ -153,40 +153,49 @@ fn function_name(
     kind: SqlType,
     with: &Environment<'_>,
 ) -> Result<Option<String>, SqlError> {
-    let mut of_types = of_types::all().iter();
-    if let Some(of_type) = of_types.find(|one| one.number == oid) {
-        return Ok(Some(match kind {
-            SqlType::Regproc => of_type.name.clone(),
-            _ => {
-                let mut kinds = Vec::new();
-                for kind in &of_type.arguments {
-                    kinds.push(type_name(*kind, -1, with)?);
-                }
-                format!("{}({})", of_type.name, kinds.join(","))
-            }
-        }));
-    }
-    let place = oid
-        .checked_sub(function_number(0))
-        .and_then(|place| usize::try_from(place).ok());
-    let Some(function) = place.and_then(|place| all().nth(place)) else {
-        return Ok(None);
+    let (name, has_namesakes) = match (function_of_type(oid), function_numbered(oid)) {
+        (Some(of_type), _) => (of_type.name.clone(), false),
+        (None, Some(function)) => {
+            let namesakes = || all().filter(|known| known.is(function.0.name)).count();
+            let has_namesakes = kind == SqlType::Regproc && namesakes() > 1;
+            (quoted(function.0.name), has_namesakes)
+        }
+        (None, None) => return Ok(None),
     };
-    let name = quoted(function.0.name);
-    if kind == SqlType::Regproc {
-        let has_namesakes = all().filter(|known| known.is(function.0.name)).count() > 1;
-        return Ok(Some(match has_namesakes {
-            true => format!("pg_catalog.{name}"),
-            false => name,
-        }));
+    Ok(match (kind, arguments_of(oid, with)?) {
+        (SqlType::Regproc, _) if has_namesakes => Some(format!("pg_catalog.{name}")),
+        (SqlType::Regproc, _) => Some(name),
+        (_, kinds) => kinds.map(|kinds| format!("{name}({})", kinds.join(","))),
+    })
+}
+
+/// The types of a function's arguments, as SQL writes them; `None` without a function of the number.
+///
+/// # Errors
+/// An error of reading the tables.
+pub(super) fn arguments_of(
+    oid: u32,
+    with: &Environment<'_>,
+) -> Result<Option<Vec<String>>, SqlError> {
+    if let Some(of_type) = function_of_type(oid) {
+        let kinds = of_type.arguments.iter();
+        let names: Result<_, _> = kinds.map(|kind| type_name(*kind, -1, with)).collect();
+        return names.map(Some);
     }
-    let kinds: Vec<&str> = function
-        .0
-        .arguments
-        .iter()
-        .map(|kind| kind.name())
-        .collect();
-    Ok(Some(format!("{name}({})", kinds.join(","))))
+    Ok(function_numbered(oid).map(|function| {
+        let kinds = function.0.arguments.iter();
+        kinds.map(|kind| kind.name().to_string()).collect()
+    }))
+}
+
+fn function_of_type(oid: u32) -> Option<&'static TypeFunction> {
+    let mut of_types = of_types::all().iter();
+    of_types.find(|one| one.number == oid)
+}
+
+fn function_numbered(oid: u32) -> Option<Function> {
+    let place = oid.checked_sub(function_number(0))?;
+    all().nth(usize::try_from(place).ok()?)
 }
 
 /// The number of an object by its name.
@@ -402,11 +411,11 @@ fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlErro
     if let Some(kind) = SqlType::named(text) {
         return Ok(Some(kind.oid()));
     }
+    if let Some(one) = without_values::named(text) {
+        return Ok(Some(one.number));
+    }
     if let Some(kind) = type_of_grammar(text) {
         return Ok(Some(kind.oid()));
-    }
-    if let Some(number) = of_types::without_values(text) {
-        return Ok(Some(number));
     }
     let (of_array, text) = match text.strip_suffix("[]") {
         Some(element) => (true, element),
@@ -417,6 +426,10 @@ fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlErro
     };
     let settings = with.context.settings.borrow();
     let names = TypeNames::of(reading.source, settings.path())?;
+    let is_of_catalogue = schema.as_deref() == Some("pg_catalog");
+    if let Some(one) = without_values::named(&name).filter(|_| is_of_catalogue && !of_array) {
+        return Ok(Some(one.number));
+    }
     let found = match schema.as_deref() {
         Some("pg_catalog") => SqlType::named(&name),
         schema => match names.find(schema, &name) {

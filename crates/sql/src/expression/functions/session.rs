@@ -138,7 +138,7 @@ fn set_config(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     text(a.text(1))
 }
 
-fn is_in_recovery(with: &Environment<'_>) -> Answer {
+pub(super) fn is_in_recovery(with: &Environment<'_>) -> Answer {
     let database = with.context.database.as_ref();
     let follows = database.is_some_and(|database| database.followed().is_some());
     Ok(Value::Bool(follows))
