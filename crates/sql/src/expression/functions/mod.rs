@@ -75,7 +75,7 @@ use crate::types::SqlType;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 32] = [
+static TABLES: [&[Definition]; 33] = [
     texts::TABLE,
     formats::TABLE,
     forms::TABLE,
