@@ -185,6 +185,7 @@ impl Statistics {
     }
 
     /// Counts a command of a script, which is part of its flight's time.
+    #[cfg(feature = "lua")]
     pub fn count_inner(&self, named: Named, is_error: bool) {
         let mut all = self.locked();
         let count = all.commands.entry(named.key()).or_default();
