@@ -265,10 +265,55 @@ statement error 23503
 INSERT INTO kept_children VALUES (2, 9)
 
 # In the transaction that makes the tables, with more statements than run in the stage at once.
-statement COMMIT
-BEGIN; CREATE TABLE new_parents (id int PRIMARY KEY); CREATE TABLE new_children (id int PRIMARY KEY, parent int REFERENCES new_parents); ALTER TABLE new_children DISABLE TRIGGER ALL; INSERT INTO new_children VALUES (1, 9); INSERT INTO new_children VALUES (2, 9); INSERT INTO new_children VALUES (3, 9); INSERT INTO new_children VALUES (4, 9); INSERT INTO new_children VALUES (5, 9); ALTER TABLE new_children ENABLE TRIGGER ALL; COMMIT
+statement ok
+BEGIN
+
+statement ok
+CREATE TABLE new_parents (id int PRIMARY KEY)
+
+statement ok
+CREATE TABLE new_children (id int PRIMARY KEY, parent int REFERENCES new_parents)
+
+statement ok
+ALTER TABLE new_children DISABLE TRIGGER ALL
+
+statement ok
+INSERT INTO new_children VALUES (1, 9)
+
+statement ok
+INSERT INTO new_children VALUES (2, 9)
+
+statement ok
+INSERT INTO new_children VALUES (3, 9)
+
+statement ok
+INSERT INTO new_children VALUES (4, 9)
+
+statement ok
+INSERT INTO new_children VALUES (5, 9)
+
+statement ok
+INSERT INTO new_children VALUES (6, 9)
+
+statement ok
+INSERT INTO new_children VALUES (7, 9)
+
+statement ok
+INSERT INTO new_children VALUES (8, 9)
+
+statement ok
+INSERT INTO new_children VALUES (9, 9)
+
+statement ok
+INSERT INTO new_children VALUES (10, 9)
+
+statement ok
+ALTER TABLE new_children ENABLE TRIGGER ALL
+
+statement ok
+COMMIT
 
 query
 SELECT count(*) FROM new_children
 ----
-5
+10
