@@ -1,7 +1,7 @@
 //! The columns of results.
 
 use crate::text::encode_text_in;
-use crate::types::TypeSpec;
+use crate::types::{SqlType, TypeSpec};
 use crate::values::zones::SessionZone;
 use sardonyx::schema::ValueRef;
 
@@ -19,6 +19,12 @@ pub struct ResultColumn {
 }
 
 impl ResultColumn {
+    /// True if a client gets its texts as they are stored.
+    #[inline]
+    pub fn is_shown_as_stored(&self, zone: Option<&SessionZone>) -> bool {
+        zone.is_none() && self.spec.kind != SqlType::RecordArray
+    }
+
     /// Writes a value of it as a text, in a session's time zone, which is UTC if there is none. A null writes nothing.
     pub fn encode_text(&self, value: &ValueRef<'_>, zone: Option<&SessionZone>, out: &mut String) {
         encode_text_in(self.spec.kind, value, zone, out);

@@ -5,6 +5,7 @@
 
 use crate::error::{KeyName, SqlError, code};
 use crate::expression::shown::shown_check;
+use crate::expression::shown_casts::{Parentheses, with_casts};
 use crate::parse::parse_expression;
 use crate::plan::figured::name_of_expression;
 use crate::relation::Relation;
@@ -72,10 +73,23 @@ pub(crate) fn seen_key<'i>(
 }
 
 /// The expression of an index's column, as SQL writes it in the index; `None` for columns of the table.
-pub(crate) fn shown_expression(schema: &Schema, column: usize) -> Option<String> {
+pub(crate) fn shown_expression(relation: &Relation, column: usize) -> Option<String> {
+    shown_with(relation, column, Parentheses::All)
+}
+
+/// The same, with parentheses around the operands of casts or without them.
+fn shown_with(relation: &Relation, column: usize, parentheses: Parentheses) -> Option<String> {
+    let schema = &relation.schema;
     let text = shown_generated(schema, column).filter(|_| schema.is_index_column(column))?;
+    let text = with_casts(&text, &|name| kind_of(relation, name), parentheses);
     let is_call = matches!(parse_expression(&text), Ok(Tree::Function(_)));
     Some(if is_call { text } else { format!("({text})") })
+}
+
+fn kind_of(relation: &Relation, name: &str) -> Option<SqlType> {
+    let mut columns = relation.columns.iter();
+    let column = columns.find(|column| column.name == name)?;
+    Some(column.spec.kind)
 }
 
 /// The expression of a generated column for people.
@@ -93,7 +107,14 @@ pub(crate) fn expression_column(schema: &Schema, column: usize) -> Option<(Strin
 }
 
 /// The condition of a partial index for people.
-pub(crate) fn shown_condition(schema: &Schema, index: &IndexDefinition) -> Option<String> {
+pub(crate) fn shown_condition(relation: &Relation, index: &IndexDefinition) -> Option<String> {
+    let text = kept_condition(&relation.schema, index)?;
+    let kind_of = |name: &str| kind_of(relation, name);
+    Some(with_casts(&text, &kind_of, Parentheses::All))
+}
+
+/// The condition of a partial index as it was written, with the present names of columns.
+pub(crate) fn kept_condition(schema: &Schema, index: &IndexDefinition) -> Option<String> {
     let first = index.key.first().filter(|_| schema.is_partial(index))?;
     let text = shown_generated(schema, first.column)?;
     Some(unwrapped(&text).to_string())
@@ -112,7 +133,7 @@ pub(crate) fn key_name(relation: &Relation, column: usize) -> Option<KeyName> {
         return None;
     }
     Some(KeyName {
-        name: shown_expression(schema, column)?,
+        name: shown_with(relation, column, Parentheses::Few)?,
         kind: generated(schema, column)
             .and_then(|(declared, _)| SqlType::from_oid(declared.kind))?,
     })

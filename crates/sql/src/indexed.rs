@@ -15,7 +15,7 @@ use crate::rows::Values;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::TypeNames;
 use crate::values::arithmetic::without_zeros;
-use crate::values::cast::stored;
+use crate::values::cast::{stored, writes_intervals};
 use crate::values::zones::SessionZone;
 use sardonyx::schema::{Declared, Schema, Value};
 use sardonyx_rows::condition::SqlCheck;
@@ -147,11 +147,15 @@ impl Indexed {
                     text: unwrapped(&expression.text).to_string(),
                     ..expression
                 };
-                if let Ok(condition) = stored_check(&condition) {
+                if let Ok(condition) = stored_check(&condition)
+                    && !depends_on_style(&condition)
+                {
                     let parts = parts_of(Some(condition));
                     indexed.conditions.push((number, parts));
                 }
-            } else if let Ok(typed) = stored_expression(&expression, None) {
+            } else if let Ok(typed) = stored_expression(&expression, None)
+                && !depends_on_style(&typed.expr)
+            {
                 indexed.expressions.push((number, typed.expr));
             }
         }
@@ -196,6 +200,15 @@ impl Indexed {
         });
         conditions.collect()
     }
+}
+
+/// True if a session may compute another value than an index has: earlier versions took casts of intervals to texts, which
+/// are in the session's style.
+fn depends_on_style(expr: &Expr) -> bool {
+    expr.any(&|part| match part {
+        Expr::Cast(_, from, to, _) => writes_intervals(*from, to.kind),
+        _ => false,
+    })
 }
 
 /// Reads an expression of an index, or its condition. Its moments are of a zone, or of UTC.

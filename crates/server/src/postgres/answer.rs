@@ -304,7 +304,7 @@ fn value_in(
     body: &mut BytesMut,
 ) -> Result<(), SqlError> {
     let written = match (format, value) {
-        (Format::Text, Value::Text(text)) if zone.is_none() => text.as_bytes(),
+        (Format::Text, Value::Text(text)) if column.is_shown_as_stored(zone) => text.as_bytes(),
         (Format::Text, value) => {
             scratch.text.clear();
             column.encode_text(&value.as_ref(), zone, &mut scratch.text);

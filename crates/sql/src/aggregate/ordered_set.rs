@@ -117,20 +117,23 @@ impl OrderedSet {
                     fraction => {
                         let fraction = checked(float_of(fraction.as_ref()))?;
                         match self {
+                            _ if count == 0 => Ok(Value::Null),
                             OrderedSet::PercentileDiscrete => Ok(discrete(members, fraction)),
                             _ => continuous(members, fraction, of),
                         }
                     }
                 };
-                match (count, direct.first()) {
-                    (0, _) | (_, None | Some(Value::Null)) => Value::Null,
-                    (_, Some(Value::Text(fractions))) if is_array => {
+                match direct.first() {
+                    None | Some(Value::Null) => Value::Null,
+                    // Only a fraction that is alone is checked without members.
+                    Some(Value::Text(_)) if is_array && count == 0 => Value::Null,
+                    Some(Value::Text(fractions)) if is_array => {
                         let fractions = arrays::values(fractions, SqlType::Float8)?;
                         let values: Vec<Value> =
                             fractions.iter().map(one).collect::<Result<_, _>>()?;
                         arrays::array_of(of, values.iter().map(Value::as_ref))
                     }
-                    (_, Some(fraction)) => one(fraction)?,
+                    Some(fraction) => one(fraction)?,
                 }
             }
         })

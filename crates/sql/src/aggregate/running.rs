@@ -5,7 +5,7 @@ use super::ordered_set::Member;
 use super::pairs::{Pair, Points};
 use super::{Aggregate, AggregateKind};
 use crate::error::{SqlError, code};
-use crate::expression::{Environment, in_order};
+use crate::expression::{Environment, Expr, in_order};
 use crate::memory::outside;
 use crate::rows::InputRow;
 use crate::types::SqlType;
@@ -16,6 +16,7 @@ use crate::values::order_keys::order_key_of;
 use crate::values::{arrays, collations, json};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
@@ -212,12 +213,25 @@ impl Accumulator {
                 keys: &part.keys,
                 value: &part.value,
             });
-            let direct = self.more.as_ref().map(|more| more.direct.as_slice());
-            let direct = direct.unwrap_or_default();
+            // Without a member no row has computed them.
+            let without_row = |direct: &Expr| match direct.is_constant() {
+                true => direct.constant(with),
+                false => Ok(Value::Null),
+            };
+            let direct = match &self.more {
+                Some(more) => Cow::Borrowed(more.direct.as_slice()),
+                None if set.takes_fraction() => Cow::Owned(
+                    of.direct
+                        .iter()
+                        .map(without_row)
+                        .collect::<Result<_, _>>()?,
+                ),
+                None => Cow::default(),
+            };
             return set.finish(
                 &members.collect::<Vec<_>>(),
                 &of.order,
-                direct,
+                &direct,
                 (of.of, is_array),
             );
         }

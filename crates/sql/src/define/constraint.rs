@@ -286,8 +286,8 @@ pub(super) fn allow_nulls(
         tx.create_index(relation.number, index.clone())?;
     }
     for key in references {
-        let is_valid = !relation.notes.not_valid.contains(&key.name);
-        validity::adding(tx, relation.number, is_valid, |tx| {
+        // Its rows are the same: those that came while it was off stay, too.
+        validity::adding(tx, relation.number, false, |tx| {
             Ok(tx.add_reference(relation.number, key.clone())?)
         })?;
     }

@@ -4,6 +4,7 @@ use super::columns::Declared;
 use crate::error::{SqlError, code};
 use crate::expression::{
     NamedColumn, Use, crosses_zone, declared_expression, not_immutable, stored_expression,
+    writes_intervals,
 };
 use crate::names::quoted;
 use crate::relation::Relation;
@@ -43,7 +44,8 @@ pub(super) fn generated_column(
         )
         .detail("A generated column cannot reference another generated column."));
     }
-    if crosses_zone(typed.kind(), column.spec.kind) {
+    let (from, to) = (typed.kind(), column.spec.kind);
+    if crosses_zone(from, to) || writes_intervals(from, to) {
         return Err(not_immutable(Use::Generated));
     }
     let stored = stored_expression(&check, Some(column.spec));

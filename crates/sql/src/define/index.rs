@@ -12,7 +12,7 @@ use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{KeyName, SqlError, code};
 use crate::expression::Use;
-use crate::index_names::{key_name, seen_key, shown_condition, shown_generated, wrapped};
+use crate::index_names::{kept_condition, key_name, seen_key, shown_generated, wrapped};
 use crate::indexed::index_expression;
 use crate::names::{name_of, qualified};
 use crate::operator_classes::OperatorClass;
@@ -241,7 +241,7 @@ impl WrittenIndex {
                 class: class.and_then(|name| OperatorClass::named(name)),
             });
         }
-        let condition = shown_condition(schema, index);
+        let condition = kept_condition(schema, index);
         let included = relation.notes.included.get(&index.name);
         let included = included.into_iter().flatten();
         let included = included.filter_map(|column| relation.numbered_column(*column));

@@ -18,6 +18,7 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::{
     Compiler, Expr, Parameters, Use, crosses_zone, declared_expression, scope_of_columns,
+    writes_intervals,
 };
 use crate::indexed::named_columns;
 use crate::names::quoted;
@@ -26,8 +27,10 @@ use crate::relation::{ColumnNotes, DefaultValue, Relation, RelationColumn, Table
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::TypeNames;
 use crate::values::cast::{Coercion, can_cast, stored};
+use crate::values::intervals::IntervalStyle;
+use crate::values::zones::SessionZone;
 use crate::violations::of_new_reference;
-use sardonyx::schema::{ForeignKey, IndexDefinition, Schema, Value};
+use sardonyx::schema::{ForeignKey, IndexDefinition, Schema, Unchecked, Value};
 use sardonyx_rows::TableError;
 use sqlparser::ast::Expr as Tree;
 use std::collections::BTreeSet;
@@ -242,7 +245,7 @@ fn new_value(
             );
             return Err(SqlError::new(code::DATATYPE_MISMATCH, text).hint(hint));
         }
-        check_zone(from.kind, to.kind)?;
+        check_zone(from.kind, to.kind, names)?;
         let value = Box::new(Expr::Column(column.number));
         return Ok(Expr::Cast(value, from.kind, to, false));
     };
@@ -269,19 +272,27 @@ fn new_value(
         .hint("You might need to add an explicit cast."),
         _ => error,
     })?;
-    check_zone(kind, to.kind)?;
+    check_zone(kind, to.kind, names)?;
     let mut checked = Ok(());
     expr.walk(&mut |part| {
         if let (Expr::Cast(_, from, to, _), Ok(())) = (part, &checked) {
-            checked = check_zone(*from, to.kind);
+            checked = check_zone(*from, to.kind, names);
         }
     });
     checked?;
     Ok(expr)
 }
 
-/// Rejects casts that depend on the session's time zone: rows are rewritten without a session.
-fn check_zone(from: SqlType, to: SqlType) -> Result<(), SqlError> {
+/// Rejects casts that depend on the session's time zone, or on its style of intervals: rows are rewritten without a session.
+fn check_zone(from: SqlType, to: SqlType, names: &TypeNames) -> Result<(), SqlError> {
+    let has_style = |zone: &SessionZone| zone.style() != IntervalStyle::default();
+    if writes_intervals(from, to) && names.zone().is_some_and(has_style) {
+        return Err(SqlError::unsupported(format!(
+            "a cast from {} to {} is supported with IntervalStyle postgres only",
+            from.name(),
+            to.name()
+        )));
+    }
     match crosses_zone(from, to) {
         false => Ok(()),
         true => Err(SqlError::unsupported(format!(
@@ -398,6 +409,8 @@ fn put(
             } else {
                 key.referenced
             },
+            // As in PostgreSQL, whose triggers are made again.
+            unchecked: Unchecked::default(),
             ..key
         };
         let child = Relation::numbered(tx.view(), number)?;

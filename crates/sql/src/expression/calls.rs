@@ -120,6 +120,11 @@ impl Compiler<'_> {
 
     pub(super) fn function(&mut self, function: &ast::Function) -> Result<Typed, SqlError> {
         let name = function_name(function)?;
+        if is_extract(function) && self.nested.is_some() {
+            return Err(SqlError::syntax(
+                "EXTRACT takes a word and FROM: EXTRACT(part FROM value)",
+            ));
+        }
         if let Some(over) = &function.over {
             return self.window(function, over);
         }
@@ -514,6 +519,17 @@ fn check_plain(function: &ast::Function, name: &str) -> Result<(), SqlError> {
             "this form of a call of {name} is not supported"
         ))),
         false => Ok(()),
+    }
+}
+
+/// True for `extract(…)` without `FROM`, which is a function only with a schema or in quotes. Tables keep such calls of
+/// earlier versions.
+fn is_extract(function: &ast::Function) -> bool {
+    match &function.name.0[..] {
+        [ast::ObjectNamePart::Identifier(name)] => {
+            name.quote_style.is_none() && name.value.eq_ignore_ascii_case("extract")
+        }
+        _ => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Conversion of expressions to other types: literals and parameters without a type get it, others are cast.
 
 use super::arithmetic::{Arithmetic, calculate, shift};
-use super::cast::{Coercion, can_cast, cast_in, crosses_zone};
+use super::cast::{Coercion, can_cast, cast_in, crosses_zone, writes_intervals};
 use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
@@ -223,7 +223,8 @@ impl Compiler<'_> {
                 false => Ok(shaped(typed.expr, from.kind, to, how)),
             };
         }
-        self.crosses_zone |= crosses_zone(from.kind, to.kind);
+        self.crosses_zone |=
+            crosses_zone(from.kind, to.kind) || writes_intervals(from.kind, to.kind);
         let is_utc = self.parameters.types().is_in_utc();
         let is_free = from.kind.is_text() && to.kind == SqlType::Text && from.kind != SqlType::Char
             || from.kind == SqlType::Char && from.length().is_some() && to.kind == SqlType::Text

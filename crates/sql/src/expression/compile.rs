@@ -4,9 +4,10 @@
 use super::around::{Queries, is_missing};
 use super::array_operators::{plain_items, quantified};
 use super::cast::Coercion;
+use super::literal::part_of_time;
 use super::precedence;
 use super::whole_rows::of_whole_row;
-use super::{Expr, Parameters, Scope, Typed, is_row, literal_value, word};
+use super::{Expr, Parameters, Scope, Typed, is_row, literal_value};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
 use crate::expression::row_calls::RowCalls;
@@ -415,7 +416,7 @@ impl<'a> Compiler<'a> {
             }),
             Tree::Function(function) => self.function(function),
             Tree::Extract { field, expr, .. } => {
-                let part = word(field.to_string().to_lowercase());
+                let part = part_of_time(field);
                 let value = self.compile(expr)?;
                 self.call("extract", vec![part, value])
             }

@@ -6,6 +6,7 @@ use super::arithmetic::{
 use super::cast::{cast, cast_in, crosses_zone, reads_dates, writes_intervals};
 use super::datum::Datum;
 use super::environment::Environment;
+use super::null_beside::null_beside;
 use super::{Case, Expr, Like};
 use crate::error::SqlError;
 use crate::rows::{InputRow, Values};
@@ -88,7 +89,7 @@ impl Expr {
                 }))
             }
             Expr::Arithmetic(operation, kind, sides) => {
-                let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);
+                let (left, right) = operands(&sides.0, &sides.1, row, with)?;
                 Datum::Owned(calculate(*operation, *kind, left.as_ref(), right.as_ref())?)
             }
             Expr::Negate(kind, part) => {
@@ -121,7 +122,12 @@ impl Expr {
             Expr::Call(function, arguments) => {
                 let mut values = Vec::with_capacity(arguments.len());
                 for argument in arguments {
-                    values.push(argument.evaluate(row, with)?);
+                    values.push(match argument.evaluate(row, with) {
+                        Err(error) if function.is_strict() => {
+                            null_beside(error, argument, arguments.iter(), with)?
+                        }
+                        value => value?,
+                    });
                 }
                 Datum::Owned(function.call(&values, with)?)
             }
@@ -145,10 +151,18 @@ impl Expr {
                 operation @ (Arithmetic::Add | Arithmetic::Subtract | Arithmetic::Multiply),
                 SqlType::Numeric,
                 sides,
-            ) => match (sides.0.number(row, with)?, sides.1.number(row, with)?) {
-                (Some(left), Some(right)) => sum_or_product(*operation, left, right).map(Some),
-                _ => Ok(None),
-            },
+            ) => {
+                let side = |part: &Expr, other: &Expr| match part.number(row, with) {
+                    Err(error) => {
+                        null_beside(error, part, std::iter::once(other), with).map(|_| None)
+                    }
+                    number => number,
+                };
+                match (side(&sides.0, &sides.1)?, side(&sides.1, &sides.0)?) {
+                    (Some(left), Some(right)) => sum_or_product(*operation, left, right).map(Some),
+                    _ => Ok(None),
+                }
+            }
             other => number_of(other.computed(row, with)?.as_ref()),
         }
     }
@@ -179,7 +193,7 @@ impl Expr {
             Expr::Or(parts) => until(parts, true),
             Expr::Not(part) => Ok(part.truth(row, with)?.map(|value| !value)),
             Expr::Compare(comparison, sides) => {
-                let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);
+                let (left, right) = operands(&sides.0, &sides.1, row, with)?;
                 let order = compare(left.as_ref(), right.as_ref());
                 Ok(order.map(|order| comparison.accepts(order)))
             }
@@ -219,6 +233,24 @@ impl Expr {
     }
 }
 
+/// The values of an operator's operands, of which a null makes the operator null.
+///
+/// # Errors
+/// As [`Expr::evaluate`].
+#[inline]
+fn operands<'a>(
+    left: &'a Expr,
+    right: &'a Expr,
+    row: &'a dyn InputRow,
+    with: &Environment<'a>,
+) -> Result<(Datum<'a>, Datum<'a>), SqlError> {
+    let side = |part: &'a Expr, other: &'a Expr| match part.evaluate(row, with) {
+        Err(error) => null_beside(error, part, std::iter::once(other), with),
+        value => value,
+    };
+    Ok((side(left, right)?, side(right, left)?))
+}
+
 /// True if two values are the same; nulls are, too.
 pub(crate) fn are_same(left: ValueRef<'_>, right: ValueRef<'_>) -> bool {
     match (left, right) {
@@ -248,10 +280,7 @@ impl Like {
         row: &dyn InputRow,
         with: &Environment<'_>,
     ) -> Result<Option<bool>, SqlError> {
-        let (text, pattern) = (
-            self.text.evaluate(row, with)?,
-            self.pattern.evaluate(row, with)?,
-        );
+        let (text, pattern) = operands(&self.text, &self.pattern, row, with)?;
         let (ValueRef::Text(text), ValueRef::Text(pattern)) = (text.as_ref(), pattern.as_ref())
         else {
             return Ok(None);

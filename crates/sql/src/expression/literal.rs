@@ -5,7 +5,7 @@ use crate::error::{SqlError, code};
 use crate::text::decode_numeric;
 use crate::types::SqlType;
 use sardonyx::schema::Value;
-use sqlparser::ast::Value as Literal;
+use sqlparser::ast::{DateTimeField, Value as Literal};
 
 /// A literal: a number has the narrowest type for it; a text in quotes has no type yet.
 pub(crate) fn literal_value(literal: &Literal) -> Result<Typed, SqlError> {
@@ -78,4 +78,12 @@ fn number(digits: &str) -> Result<Typed, SqlError> {
 /// A word of SQL as a text.
 pub(super) fn word(text: String) -> Typed {
     Typed::new(Expr::Literal(Value::Text(text)), SqlType::Text)
+}
+
+/// The part of `EXTRACT(part FROM value)`: a word, or a text in quotes.
+pub(super) fn part_of_time(field: &DateTimeField) -> Typed {
+    word(match field {
+        DateTimeField::Custom(name) => name.value.to_lowercase(),
+        known => known.to_string().to_lowercase(),
+    })
 }

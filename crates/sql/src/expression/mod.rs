@@ -33,6 +33,7 @@ mod literal;
 mod moments;
 mod named_arguments;
 mod network_operators;
+mod null_beside;
 mod operators;
 mod order;
 mod ordered_sets;
@@ -48,6 +49,7 @@ pub(crate) mod row_calls;
 mod scope;
 mod search_operators;
 pub(crate) mod shown;
+pub(crate) mod shown_casts;
 mod similarity_operators;
 mod subqueries;
 mod subquery;
@@ -58,7 +60,7 @@ mod whole_rows;
 pub(crate) mod window;
 mod windows;
 
-pub(crate) use crate::values::cast::crosses_zone;
+pub(crate) use crate::values::cast::{crosses_zone, writes_intervals};
 pub(crate) use around::{Around, Drafted, DraftedQuery, OuterColumn, Queries};
 pub(crate) use catalogue::Catalogue;
 pub(crate) use check::{

@@ -6,6 +6,7 @@ use super::coercion::{by_order, collated, number_of, ordered};
 use super::compile::Compiler;
 use super::functions::LOWER;
 use super::operators::no_operator;
+use super::subqueries::array_made;
 use super::trees::row_of;
 use super::whole_rows::record_is_null;
 use super::{Comparison, Expr, Function, Like, List, Typed};
@@ -151,6 +152,11 @@ impl Compiler<'_> {
             return self.one_of(tree, list, negated);
         }
         let (items, spec) = self.unified(items, "ARRAY")?;
+        if spec.kind.element().is_some() {
+            // The elements of an array of arrays are theirs.
+            let array = array_made(items, spec);
+            return self.in_elements(value, array, negated);
+        }
         let mut sought = None;
         let mut compared = Vec::with_capacity(items.len());
         for expr in items {

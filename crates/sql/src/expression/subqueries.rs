@@ -150,7 +150,20 @@ impl Compiler<'_> {
     /// Compiles the test that a value is an element of an array.
     fn in_array(&mut self, left: &Tree, array: &Tree, negated: bool) -> Result<Typed, SqlError> {
         let value = self.compile(left)?;
-        let mut array = self.compile(array)?;
+        let array = self.compile(array)?;
+        self.in_elements(value, array, negated)
+    }
+
+    /// The same of a compiled array.
+    ///
+    /// # Errors
+    /// `42809` if it is none, `42883` if the value is not compared with its elements.
+    pub(super) fn in_elements(
+        &mut self,
+        value: Typed,
+        mut array: Typed,
+        negated: bool,
+    ) -> Result<Typed, SqlError> {
         if array.kind() == SqlType::Unknown {
             let spec = TypeSpec::plain(value.kind().array());
             let expr = self.coerce(array, spec, Coercion::Implicit)?;
@@ -163,7 +176,8 @@ impl Compiler<'_> {
             ));
         };
         let of_array = Typed::new(Expr::Literal(Value::Null), element);
-        let (value, _) = self.comparable(value, of_array, "=")?;
+        let symbol = if negated { "<>" } else { "=" };
+        let (value, _) = self.comparable(value, of_array, symbol)?;
         let list = List::of_array(array.expr, element);
         Ok(boolean(Expr::In(Box::new(value), list), negated))
     }
@@ -179,20 +193,8 @@ impl Compiler<'_> {
         for tree in trees {
             parts.push(self.compile(tree)?);
         }
-        let (mut parts, spec) = self.unified(parts, "ARRAY")?;
-        if spec.kind == SqlType::Char {
-            let padded = parts
-                .into_iter()
-                .map(|expr| coercion::padded(Typed { expr, spec }));
-            parts = padded.collect();
-        }
-        let kind = Expr::Literal(Value::Int(spec.kind.number().into()));
-        parts.insert(0, kind);
-        let array = array_kind(spec.kind);
-        Ok(Typed {
-            expr: Expr::Call(Function(&MADE), parts),
-            spec: TypeSpec::plain(array).with_collation(spec.collation),
-        })
+        let (parts, spec) = self.unified(parts, "ARRAY")?;
+        Ok(array_made(parts, spec))
     }
 
     /// `ARRAY(SELECT …)`.
@@ -436,5 +438,22 @@ fn has_subscripts(root: &Tree) -> bool {
         Tree::Value(value) => matches!(value.value, sqlparser::ast::Value::Placeholder(_)),
         Tree::Array(_) | Tree::Function(_) | Tree::Cast { .. } | Tree::Case { .. } => false,
         _ => true,
+    }
+}
+
+/// The array of expressions of one type.
+pub(super) fn array_made(mut parts: Vec<Expr>, spec: TypeSpec) -> Typed {
+    if spec.kind == SqlType::Char {
+        let padded = parts
+            .into_iter()
+            .map(|expr| coercion::padded(Typed { expr, spec }));
+        parts = padded.collect();
+    }
+    let kind = Expr::Literal(Value::Int(spec.kind.number().into()));
+    parts.insert(0, kind);
+    let array = array_kind(spec.kind);
+    Typed {
+        expr: Expr::Call(Function(&MADE), parts),
+        spec: TypeSpec::plain(array).with_collation(spec.collation),
     }
 }

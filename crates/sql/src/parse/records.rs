@@ -16,13 +16,15 @@ pub(crate) struct Record {
 /// A statement with values for fields of records. Of several records of a name, the last one counts.
 ///
 /// # Errors
-/// `42703` for a field that a record does not have; an error in the text.
+/// `42703` for a field that a record does not have, `42702` if the statement has the record's name in another place, too;
+/// an error in the text.
 pub(crate) fn with_fields(text: &str, records: &[Record]) -> Result<String, SqlError> {
     let tokens = lexer::tokens(text).map_err(|error| SqlError::syntax(error.message))?;
     let (mut written, mut from) = (String::with_capacity(text.len()), 0);
     let mut reading = Reading::new(text);
     let mut before = None;
     let mut at = 0;
+    let (mut read, mut others) = (Vec::new(), Vec::new());
     while let Some(token) = tokens.get(at) {
         let found = match (&token.token, tokens.get(at + 1), tokens.get(at + 2)) {
             (Token::Word(name), Some(dot), Some(field))
@@ -39,10 +41,21 @@ pub(crate) fn with_fields(text: &str, records: &[Record]) -> Result<String, SqlE
             );
             written.push_str(value);
             from = reading.byte(field.span.end);
+            if let (Token::Word(name), Token::Word(field)) = (&token.token, &field.token) {
+                read.push((in_case(name), in_case(field)));
+            }
             at += 2;
+        } else if let Token::Word(name) = &token.token {
+            others.push(in_case(name));
         }
         before = tokens.get(at).map(|token| &token.token);
         at += 1;
+    }
+    // The other one may be a table, or another name of one, whose column is meant.
+    if let Some((name, field)) = read.iter().find(|(name, _)| others.contains(name)) {
+        let text = format!("column reference \"{name}.{field}\" is ambiguous");
+        return Err(SqlError::new(code::AMBIGUOUS_COLUMN, text)
+            .detail("It could refer to either a PL/pgSQL variable or a table column."));
     }
     written.push_str(text.get(from..).unwrap_or_default());
     Ok(written)
@@ -105,6 +118,14 @@ mod tests {
             ("(r.a)", "('x'::text)"),
         ] {
             assert_eq!(with_fields(text, &records).expect("a text"), expected);
+        }
+        for text in [
+            "delete from items r where r.a = 5",
+            "delete from public.r where r.a = 5",
+            "with \"r\" as (select 1) select R.a from \"r\"",
+        ] {
+            let error = with_fields(text, &records).expect_err(text);
+            assert_eq!(error.code, code::AMBIGUOUS_COLUMN, "{text}");
         }
         let error = with_fields("r.b", &records).expect_err("no such field");
         assert_eq!(error.message, "record \"r\" has no field \"b\"");

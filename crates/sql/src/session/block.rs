@@ -12,6 +12,7 @@ use super::given::Given;
 use super::history::{Told, is_of_the_engine};
 use super::parameters;
 use super::state::SessionState;
+use crate::check_interrupted;
 use crate::class::{Class, change_behind_with};
 use crate::error::{ErrorFields, SqlError, code};
 use crate::names::quoted_literal;
@@ -21,6 +22,7 @@ use crate::result::{Complete, Notice, Outcome, Tag};
 use crate::schemas::schema_names;
 use crate::sequences::Done;
 use crate::text::text_in;
+use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
 use std::borrow::Cow;
@@ -30,6 +32,8 @@ use std::sync::Arc;
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 /// The most rows for which the loops of a block run their lines.
 const ROUNDS_MAX: usize = 10_000;
+/// The most lines that run, in all loops together.
+const LINES_MAX: usize = 100_000;
 
 /// The way on behind a line.
 #[derive(PartialEq, Eq)]
@@ -50,6 +54,8 @@ struct Running<'r, 'g> {
     records: Vec<Record>,
     /// Rows for which lines ran.
     rounds: usize,
+    /// Lines that ran.
+    lines: usize,
     handled: Option<SqlError>,
 }
 
@@ -72,6 +78,7 @@ impl Call<'_> {
             drawn: Done::default(),
             records: Vec::new(),
             rounds: 0,
+            lines: 0,
             handled: None,
         };
         let ran = self.block(state, &mut running, block);
@@ -132,6 +139,12 @@ impl Call<'_> {
         lines: &[Line],
     ) -> Result<Flow, SqlError> {
         for line in lines {
+            running.lines += 1;
+            if running.lines > LINES_MAX {
+                let text = format!("a block runs at most {LINES_MAX} lines");
+                return Err(SqlError::new(code::PROGRAM_LIMIT, text));
+            }
+            check_interrupted()?;
             let flow = match line {
                 Line::Sql(text) => {
                     let text = in_records(text, running)?;
@@ -204,7 +217,7 @@ impl Call<'_> {
                 let value = value.map_or_else(|| "NULL".to_string(), |text| quoted_literal(&text));
                 (
                     column.name.clone(),
-                    format!("({value})::{}", column.spec.declared()),
+                    format!("(({value})::{})", type_of(column.spec)),
                 )
             });
             running.records.push(Record {
@@ -438,6 +451,15 @@ fn in_records<'t>(text: &'t str, running: &Running<'_, '_>) -> Result<Cow<'t, st
         true => text.into(),
         false => with_fields(text, &running.records)?.into(),
     })
+}
+
+/// The type of a field, as SQL: `character` alone has one letter.
+fn type_of(spec: TypeSpec) -> Cow<'static, str> {
+    match (spec.kind.single(), spec.modifier) {
+        (SqlType::Char, -1) if spec.kind == SqlType::Char => "bpchar".into(),
+        (SqlType::Char, -1) => "bpchar[]".into(),
+        _ => spec.declared().to_string().into(),
+    }
 }
 
 /// A format with its arguments in the places of `%`; `%%` is the sign itself.

@@ -62,7 +62,6 @@ pub(crate) enum Unit {
 }
 
 fn token(word: &str) -> &str {
-    let word = word.trim_matches('"');
     let end = word.char_indices().nth(10).map_or(word.len(), |(at, _)| at);
     word.get(..end).unwrap_or(word)
 }
@@ -92,7 +91,7 @@ pub(crate) fn part(word: &str) -> Unit {
 /// The refusal of a part that a type does not have.
 #[cold]
 pub(crate) fn not_of(word: &str, of: &str) -> SqlError {
-    let word = word.trim_matches('"').to_ascii_lowercase();
+    let word = word.to_ascii_lowercase();
     match part(&word) {
         Unit::Unknown => SqlError::new(
             code::INVALID_PARAMETER_VALUE,
@@ -105,7 +104,7 @@ pub(crate) fn not_of(word: &str, of: &str) -> SqlError {
 /// The refusal of a unit to which a type is not cut.
 #[cold]
 pub(crate) fn not_cut_to(word: &str, of: &str) -> SqlError {
-    let word = word.trim_matches('"').to_ascii_lowercase();
+    let word = word.to_ascii_lowercase();
     match length(&word) {
         Unit::Unknown => SqlError::new(
             code::INVALID_PARAMETER_VALUE,

@@ -111,7 +111,7 @@ pub(super) fn names_of(relation: &Relation, columns: &[usize]) -> String {
         .iter()
         .map(|column| match relation.numbered_column(*column) {
             Some(column) => quoted(&column.name),
-            None => shown_expression(&relation.schema, *column).unwrap_or_default(),
+            None => shown_expression(relation, *column).unwrap_or_default(),
         });
     names.collect::<Vec<_>>().join(", ")
 }

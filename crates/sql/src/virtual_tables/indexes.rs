@@ -200,7 +200,7 @@ pub(super) fn seen_indexes(relation: &Relation) -> Vec<SeenIndex> {
                 .get(&index.name)
                 .cloned()
                 .unwrap_or_default(),
-            condition: shown_condition(schema, index),
+            condition: shown_condition(relation, index),
             unique: index.tells_apart(),
             nulls_equal: index.nulls_equal,
             immediate: !index.deferrable,
@@ -242,7 +242,7 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
             let all = count + index.included.len();
             let expressions = index.columns.iter();
             let expressions: Vec<String> = expressions
-                .filter_map(|(column, _)| shown_expression(&relation.schema, *column))
+                .filter_map(|(column, _)| shown_expression(&relation, *column))
                 .collect();
             let other = relation.notes.other_nulls.get(&index.name);
             let order = |(column, descending): &(usize, bool)| match (

@@ -109,6 +109,7 @@ impl Function {
                 "'Europe/Berlin'::text"
             }
             ("timezone", 0, _) => "interval '2 hours'",
+            ("like_escape", 1, "text") => "'!'::text",
             ("regexp_replace", 3, "text") => "'gi'::text",
             ("regexp_like" | "regexp_match", 2, _) => "'i'::text",
             ("regexp_split_to_array" | "regexp_split_to_table", 2, _) => "'i'::text",
@@ -195,9 +196,9 @@ impl Function {
             "w" => " over ()",
             _ => "",
         };
-        // Behind its bare name, a form is a word.
+        // Behind its bare name, a form or a part is a word.
         let schema = match &*self.name {
-            "normalize" => "pg_catalog.",
+            "extract" | "normalize" => "pg_catalog.",
             _ => "",
         };
         let call = format!("{schema}{}{over}", self.called_with(arguments));

@@ -263,3 +263,44 @@ DO $$ BEGIN PERFORM 1/0; EXCEPTION WHEN SQLSTATE 'é000' THEN NULL; END $$
 # Messages wait for the end of the block, so their bytes are bounded.
 statement error 54000
 DO $$ BEGIN RAISE NOTICE '%', repeat('x', 2000000); END $$
+
+# The type of a field is its own: `character` without a length has any.
+statement ok
+CREATE TABLE kept_fields (c text, length int)
+
+statement DO
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT 'abc'::bpchar AS c, 'de'::char(4) AS d, array['fgh', 'i']::bpchar[] AS e LOOP INSERT INTO kept_fields VALUES (r.c, 1), (r.d, length(r.d)), (r.e[1], 3); END LOOP; END $$
+
+query
+SELECT * FROM kept_fields ORDER BY c
+----
+abc|1
+de|2
+fgh|3
+
+# A statement that has the record's name in another place may mean a table.
+statement error 42702
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT 1 AS c LOOP DELETE FROM kept_fields r WHERE r.c = 'abc'; END LOOP; END $$
+----
+column reference "r.c" is ambiguous
+DETAIL: It could refer to either a PL/pgSQL variable or a table column.
+
+query
+SELECT count(*) FROM kept_fields
+----
+3
+
+# Refused by name: PostgreSQL has one variable, of which the outer loop keeps the inner one's row.
+statement error 0A000
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT 1 AS a LOOP FOR r IN SELECT 2 AS a LOOP NULL; END LOOP; END LOOP; END $$
+----
+FOR over the variable "r" of a loop around it is not supported in blocks
+
+statement DO
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT 1 AS a LOOP NULL; END LOOP; FOR r IN SELECT 2 AS a LOOP DECLARE r record; BEGIN FOR r IN SELECT 3 AS a LOOP NULL; END LOOP; END; END LOOP; END $$
+
+# The lines of all loops are counted together.
+statement error 54000
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT generate_series(1, 9000) LOOP BEGIN END; BEGIN END; BEGIN END; BEGIN END; BEGIN END; BEGIN END; BEGIN END; BEGIN END; BEGIN END; BEGIN END; BEGIN END; BEGIN END; END LOOP; END $$
+----
+a block runs at most 100000 lines

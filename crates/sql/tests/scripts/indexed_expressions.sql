@@ -611,3 +611,36 @@ query
 SELECT n FROM thirds WHERE n / 3 = 2
 ----
 6
+
+# Casts that a call makes by itself are shown as in PostgreSQL: with parentheses, and without them in messages.
+statement ok
+CREATE TABLE shown_casts (id int PRIMARY KEY, name varchar(20), c char(3), t text, "Big" varchar)
+
+statement ok
+CREATE UNIQUE INDEX shown_casts_1 ON shown_casts (lower(name), upper(c), md5(t)); CREATE INDEX shown_casts_2 ON shown_casts (lower((name)::text), left(name, 2), lower(upper("Big"))) WHERE length(name) > 1
+
+query
+SELECT indexdef FROM pg_indexes WHERE tablename = 'shown_casts' AND indexname LIKE 'shown_casts__' ORDER BY indexname
+----
+CREATE UNIQUE INDEX shown_casts_1 ON public.shown_casts USING btree (lower((name)::text), upper((c)::text), md5(t))
+CREATE INDEX shown_casts_2 ON public.shown_casts USING btree (lower((name)::text), left((name)::text, 2), lower(upper(("Big")::text))) WHERE (length((name)::text) > 1)
+
+statement INSERT 0 1
+INSERT INTO shown_casts VALUES (1, 'A', 'c', 't')
+
+statement error 23505
+INSERT INTO shown_casts VALUES (2, 'a', 'C', 't')
+----
+duplicate key value violates unique constraint "shown_casts_1"
+DETAIL: Key (lower(name::text), upper(c::text), md5(t))=(a, C, e358efa489f58062f10dd7316b65649e) already exists.
+SCHEMA: public
+TABLE: shown_casts
+CONSTRAINT: shown_casts_1
+
+statement ok
+CREATE TABLE shown_copies (LIKE shown_casts INCLUDING INDEXES)
+
+query
+INSERT INTO shown_copies VALUES (1, 'A', 'c', 't'), (2, 'a', 'C', 't') ON CONFLICT (lower(name), upper(c), md5(t)) DO NOTHING RETURNING id
+----
+1

@@ -78,3 +78,50 @@ SET IntervalStyle = 'other'
 # Refused by name: it reads intervals otherwise, too.
 statement error 22023
 SET IntervalStyle = 'sql_standard'
+
+# Texts of functions are in the session's style, and its time zone.
+statement ok
+CREATE TABLE styled (id int PRIMARY KEY, span interval)
+
+statement INSERT 0 1
+INSERT INTO styled VALUES (1, '1 day 2 hours')
+
+# Kept values do not depend on a session.
+statement error 42P17
+CREATE TABLE styled_texts (span interval, g text GENERATED ALWAYS AS (span::text) STORED)
+
+statement error 42P17
+CREATE INDEX ON styled ((span::text))
+
+statement error 42P17
+CREATE INDEX ON styled (span) WHERE span::text = 'x'
+
+statement ok
+SET IntervalStyle = 'iso_8601'
+
+query
+SELECT concat(span, array[span]), concat_ws('-', span, 1), format('%s %L', span, span), quote_literal(span), quote_nullable(span), 'a' || span, to_json(span), json_build_object(span, 1) FROM styled
+----
+P1DT2H{P1DT2H}|P1DT2H-1|P1DT2H 'P1DT2H'|'P1DT2H'|'P1DT2H'|aP1DT2H|"P1DT2H"|{"P1DT2H" : 1}
+
+query
+SELECT quote_literal(timestamptz '2020-01-01 00:00+00'), concat(timestamptz '2020-01-01 00:00+00')
+----
+'2020-01-01 01:00:00+01'|2020-01-01 01:00:00+01
+
+# Refused by name: rows are rewritten without a session.
+statement error 0A000
+ALTER TABLE styled ALTER span TYPE text
+----
+a cast from interval to text is supported with IntervalStyle postgres only
+
+statement ok
+RESET IntervalStyle
+
+statement ok
+ALTER TABLE styled ALTER span TYPE text
+
+query
+SELECT span FROM styled
+----
+1 day 02:00:00

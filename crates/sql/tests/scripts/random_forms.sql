@@ -368,3 +368,131 @@ select percentile_cont('0.5') within group (order by x) from (values (interval '
 
 statement error 42809
 select array_to_string(array_agg(i), ',') filter (where j) from (values (1, true)) q(i, j)
+
+# Quotes are no part of a unit's name in a text.
+statement error 22023
+select date_trunc('"d"', timestamp '2024-01-01')
+----
+unit ""d"" not recognized for type timestamp without time zone
+
+statement error 22023
+select date_trunc('"D"', interval '1 day')
+
+statement error 22023
+select date_part('"d"', timestamp '2024-01-01')
+
+query
+select extract("D" from timestamp '2024-01-02'), extract('d' from timestamp '2024-01-03'), extract('DAY' from date '2024-01-04')
+----
+2|3|4
+
+statement error 22023
+select extract('"d"' from timestamp '2024-01-01')
+----
+unit ""d"" not recognized for type timestamp without time zone
+
+# Without FROM it is a function only with a schema or in quotes.
+statement error 42601
+select extract('null'::text, timestamp '2024-01-01')
+
+statement error 42601
+select extract('day', timestamp '2024-01-01')
+
+statement error 42601
+select extract()
+
+query
+select pg_catalog.extract('day', timestamp '2024-01-02'), "extract"('day', timestamp '2024-01-03')
+----
+2|3
+
+# The elements of an array of arrays are theirs.
+statement error 42883
+select array[1] = any (array[array[1], array[2]])
+----
+operator does not exist: integer[] = integer
+HINT: No operator matches the given name and argument types. You might need to add explicit type casts.
+
+statement error 42883
+select array[1] = any (array['{1}'::int[], '{2}'::int[]])
+
+statement error 42883
+select array[1] <> all (array['{1}'::int[], '{2}'::int[]])
+----
+operator does not exist: integer[] <> integer
+HINT: No operator matches the given name and argument types. You might need to add explicit type casts.
+
+query
+select 1 = any (array['{1}'::int[], '{2}'::int[]]), 1 <> all (array['{1}'::int[], '{2}'::int[]]), '2' = any (array['{1}'::int[], '{2}'::int[]]), null = any (array['{1}'::int[]])
+----
+t|f|t|NULL
+
+statement error 22P02
+select '{1}' = any (array['{1}'::int[], '{2}'::int[]])
+
+query
+select array[1] in ('{1}'::int[], '{2}'::int[])
+----
+t
+
+# A fraction that is alone is checked without members, too.
+statement error 22003
+select percentile_cont(1.5) within group (order by x) from (values (null::float8)) v(x)
+----
+percentile value 1.5 is not between 0 and 1
+
+statement error 22003
+select percentile_disc(1.5) within group (order by x) from (values (null::float8)) v(x) where false
+
+statement error 22003
+select percentile_cont('nan') within group (order by x) from (values (null::float8)) v(x)
+
+query
+select percentile_cont(array[1.5]) within group (order by x), percentile_cont(null) within group (order by x), percentile_disc(0.5) within group (order by x) from (values (null::float8)) v(x)
+----
+NULL|NULL|NULL
+
+# A strict operation with a constant null is null before other operands are computed, but for constants.
+statement error 0A000
+select array_remove(array_cat('{}'::date[], array_fill('1999-01-01'::date, '{1,2,3}'::int4[])), (to_date('2024-02-29'::text, 'rm RM'::text) - array_length('{1}'::int[], 7)))
+
+query
+select to_date('2024-02-29', 'rm RM') - null::int, to_date('2024-02-29', 'rm RM') - nullif(1, 1)
+----
+NULL|NULL
+
+statement error 22012
+select to_date('2024-02-29', 'rm RM') - nullif(1, 1) + 1/0
+
+# PostgreSQL meets the division first: 22012.
+statement error 22007
+select (to_date('2024-02-29', 'rm RM') + (1/0)) - null::int
+
+statement ok
+create table zeros(a int primary key, s text)
+
+statement INSERT 0 1
+insert into zeros values (0, 'x')
+
+query
+select 1/a + null, 1/a = null, 1/a + array_length('{1}'::int[], 7), lpad(s, 1/a, 'x') like null, substr(s, 1/a, null), 1.0/a * null::numeric, power(s::int, null), null || s::int::text from zeros
+----
+NULL|NULL|NULL|NULL|NULL|NULL|NULL|NULL
+
+statement error 22012
+select substr(s, 1/a, null::int + 1/0) from zeros
+
+statement error 22012
+select coalesce(1/a, null) from zeros
+
+statement error 22012
+select concat(1/a, null) from zeros
+
+statement error 22012
+select 1/a - (select null::int) from zeros
+
+statement error 22012
+select 1/a + nullif(a, 0) from zeros
+
+statement error 22012
+select 1/a is distinct from null from zeros

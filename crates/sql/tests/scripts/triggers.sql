@@ -221,3 +221,99 @@ other|t
 
 statement UPDATE 0
 UPDATE pg_constraint SET convalidated = false WHERE false
+
+# Rows that came unchecked stay when a column takes nulls, and are checked when it gets another type.
+statement ok
+CREATE TABLE kept_parents (id int PRIMARY KEY)
+
+statement ok
+CREATE TABLE kept_children (id int PRIMARY KEY, parent int NOT NULL REFERENCES kept_parents)
+
+statement ok
+ALTER TABLE kept_children DISABLE TRIGGER ALL
+
+statement INSERT 0 1
+INSERT INTO kept_children VALUES (1, 9)
+
+statement ok
+ALTER TABLE kept_children ENABLE TRIGGER ALL
+
+statement ok
+ALTER TABLE kept_children ALTER parent DROP NOT NULL
+
+query
+SELECT * FROM kept_children
+----
+1|9
+
+statement error 23503
+UPDATE kept_children SET parent = 8 WHERE id = 1
+
+statement ok
+ALTER TABLE kept_children DISABLE TRIGGER ALL
+
+statement error 23503
+ALTER TABLE kept_children ALTER parent TYPE bigint
+
+statement DELETE 1
+DELETE FROM kept_children
+
+statement ok
+ALTER TABLE kept_children ALTER parent TYPE bigint
+
+statement error 23503
+INSERT INTO kept_children VALUES (2, 9)
+
+# In the transaction that makes the tables, with more statements than run in the stage at once.
+statement ok
+BEGIN
+
+statement ok
+CREATE TABLE new_parents (id int PRIMARY KEY)
+
+statement ok
+CREATE TABLE new_children (id int PRIMARY KEY, parent int REFERENCES new_parents)
+
+statement ok
+ALTER TABLE new_children DISABLE TRIGGER ALL
+
+statement ok
+INSERT INTO new_children VALUES (1, 9)
+
+statement ok
+INSERT INTO new_children VALUES (2, 9)
+
+statement ok
+INSERT INTO new_children VALUES (3, 9)
+
+statement ok
+INSERT INTO new_children VALUES (4, 9)
+
+statement ok
+INSERT INTO new_children VALUES (5, 9)
+
+statement ok
+INSERT INTO new_children VALUES (6, 9)
+
+statement ok
+INSERT INTO new_children VALUES (7, 9)
+
+statement ok
+INSERT INTO new_children VALUES (8, 9)
+
+statement ok
+INSERT INTO new_children VALUES (9, 9)
+
+statement ok
+INSERT INTO new_children VALUES (10, 9)
+
+statement ok
+ALTER TABLE new_children ENABLE TRIGGER ALL
+
+statement ok
+COMMIT
+
+query
+SELECT count(*) FROM new_children
+----
+10

@@ -270,10 +270,15 @@ impl DefineRows for OpenRows {
     #[inline]
     fn skip_rows(&mut self, table: Option<u16>) {
         self.held.skip_rows(table);
-        // A table that it created gets its rows in the stage when it has its constraints: the statements run again there.
         if let Some(number) = table {
-            self.note_changed(number);
+            self.need_stage(number);
         }
+    }
+
+    /// A table that it created gets its rows in the stage when it has its constraints: the statements run again there.
+    #[inline]
+    fn need_stage(&mut self, table: u16) {
+        self.note_changed(table);
     }
 
     #[inline]

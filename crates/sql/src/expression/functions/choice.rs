@@ -339,8 +339,8 @@ fn called(
     Ok(Typed::new(call, result))
 }
 
-/// Converts a moment, or a range of moments, for a function that writes texts: to the session's time zone. Records are
-/// converted to their texts there. Other arguments stay unchanged.
+/// Converts a moment, or a range of moments, for a function that writes texts: to the session's time zone. Intervals become
+/// texts in the session's style, and records texts there. Other arguments stay unchanged.
 ///
 /// # Errors
 /// None of a moment or a record.
@@ -350,9 +350,22 @@ pub(in crate::expression) fn in_session(
     typed: Typed,
 ) -> Result<Typed, SqlError> {
     let is_json = function.contains("json");
-    let is_of_texts = ["concat", "concat_ws", "format"].contains(&function);
+    let writing = [
+        "concat",
+        "concat_ws",
+        "format",
+        "quote_literal",
+        "quote_nullable",
+    ];
+    let is_of_texts = writing.contains(&function);
     if let Some(kind) = text_of_rows(function, typed.kind()) {
         let spec = TypeSpec::plain(kind);
+        let expr = compiler.coerce(typed, spec, Coercion::Explicit)?;
+        return Ok(Typed { expr, spec });
+    }
+    let is_array = typed.kind().element().is_some();
+    if typed.kind().single() == SqlType::Interval && (is_of_texts || is_json && !is_array) {
+        let spec = TypeSpec::plain(SqlType::Text);
         let expr = compiler.coerce(typed, spec, Coercion::Explicit)?;
         return Ok(Typed { expr, spec });
     }

@@ -318,6 +318,11 @@ impl Function {
         (self.0.code)(Arguments(values), with)
     }
 
+    /// True if it is null without a call when an argument is.
+    pub fn is_strict(self) -> bool {
+        self.0.is_strict
+    }
+
     /// True if it gives a row for each element of the array that it returns.
     pub fn gives_rows(self) -> bool {
         self.0.gives_rows

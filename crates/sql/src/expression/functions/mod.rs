@@ -128,6 +128,19 @@ pub(super) fn named(name: &str) -> &'static [Function] {
     NAMED.get(name).map_or(&[], Vec::as_slice)
 }
 
+/// True if functions of a name take a text for an argument of another type of characters, at a place of so many.
+pub(super) fn takes_text(name: &str, (at, count): (usize, usize), kind: SqlType) -> bool {
+    if !matches!(kind, SqlType::Varchar | SqlType::Char | SqlType::Name) {
+        return false;
+    }
+    let has_count = |function: &&Function| function.0.arguments.len() == count;
+    let takes = |kind: SqlType| {
+        let mut functions = named(name).iter().filter(has_count);
+        functions.any(|function| function.0.arguments.get(at) == Some(&Kind::Of(kind)))
+    };
+    takes(SqlType::Text) && !takes(kind)
+}
+
 /// The names of functions that find a table by a name in a text. Those of sequences find theirs in another way.
 pub(crate) fn naming_tables() -> &'static [&'static str] {
     static NAMING: LazyLock<Vec<&str>> = LazyLock::new(|| {

@@ -1,0 +1,97 @@
+//! Casts in expressions of indexes, as PostgreSQL shows them: `lower((name)::text)`.
+//!
+//! Source: PostgreSQL 15, `get_rule_expr` in `ruleutils.c`. Clients compare such texts: ActiveRecord's `schema.rb` has them.
+
+use super::calls::function_name;
+use super::functions::takes_text;
+use super::shown::{Change, changes_of, with_changes};
+use super::trees::parts_of_tree;
+use crate::lexer;
+use crate::names::{name_of, quoted};
+use crate::parse::parse_expression;
+use crate::position::{of_location, resolve};
+use crate::types::SqlType;
+use sqlparser::ast::Expr as Tree;
+use sqlparser::tokenizer::Token;
+
+/// The words behind the first one in names of types.
+const OF_TYPES: [&str; 6] = ["precision", "time", "varying", "with", "without", "zone"];
+
+/// Parentheses around a column that is cast.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Parentheses {
+    /// As in definitions: `(name)::text`.
+    All,
+    /// As in messages: `name::text`.
+    Few,
+}
+
+/// The text of an expression with the casts that a call makes of columns by itself, as PostgreSQL shows them:
+/// `lower((name)::text)`.
+pub(crate) fn with_casts(
+    text: &str,
+    kind_of: &dyn Fn(&str) -> Option<SqlType>,
+    parentheses: Parentheses,
+) -> String {
+    let Ok(tree) = parse_expression(text) else {
+        return text.to_string();
+    };
+    let (mut cast, mut rest) = (Vec::new(), vec![&tree]);
+    while let Some(tree) = rest.pop() {
+        let parts = parts_of_tree(tree);
+        if let Tree::Function(function) = tree
+            && let Ok(called) = function_name(function)
+        {
+            let columns = parts
+                .iter()
+                .enumerate()
+                .filter_map(|(at, part)| match part {
+                    Tree::Identifier(name) => Some((at, name)),
+                    _ => None,
+                });
+            let columns = columns.filter(|(at, name)| {
+                let kind = kind_of(&name_of(name));
+                kind.is_some_and(|kind| takes_text(&called, (*at, parts.len()), kind))
+            });
+            cast.extend(columns.map(|(_, name)| name.span));
+        }
+        rest.extend(parts);
+    }
+    let mut changes = changes_of(text, &|tree| match tree {
+        Tree::Identifier(name) if cast.contains(&name.span) => Some((
+            name.span,
+            match parentheses {
+                Parentheses::All => format!("({})::text", quoted(&name_of(name))),
+                Parentheses::Few => format!("{}::text", quoted(&name_of(name))),
+            },
+        )),
+        _ => None,
+    });
+    changes.extend(types_in(text));
+    changes.sort_by_key(|(range, _)| range.start);
+    with_changes(text, &changes)
+}
+
+/// The words of types behind `::` in lower case.
+fn types_in(text: &str) -> Vec<Change> {
+    let tokens = lexer::tokens(text).unwrap_or_default();
+    let place = |location| Some(resolve(text, of_location(location)?).saturating_sub(1));
+    let (mut changes, mut is_type, mut is_first) = (Vec::new(), false, false);
+    for token in &tokens {
+        match &token.token {
+            Token::DoubleColon => (is_type, is_first) = (true, true),
+            Token::Whitespace(_) => {}
+            Token::Word(word) if is_type && word.quote_style.is_none() => {
+                let lower = word.value.to_lowercase();
+                is_type = is_first || OF_TYPES.contains(&lower.as_str());
+                is_first = false;
+                let (start, end) = (place(token.span.start), place(token.span.end));
+                if let (true, Some(start), Some(end)) = (is_type, start, end) {
+                    changes.push((start..end, lower));
+                }
+            }
+            _ => is_type = false,
+        }
+    }
+    changes
+}
