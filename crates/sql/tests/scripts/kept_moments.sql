@@ -118,7 +118,7 @@ insert into i values ('2023-12-31 12:00', 1) on conflict (n) where t < '2023-12-
 query
 select indexdef from pg_indexes where tablename = 'i' order by indexname
 ----
-CREATE UNIQUE INDEX i_e ON public.i USING btree (((t < '2024-06-30 22:00:00+00'::TIMESTAMPTZ)), n) WHERE (t >= '2023-12-31 23:00:00+00'::TIMESTAMPTZ)
+CREATE UNIQUE INDEX i_e ON public.i USING btree (((t < '2024-06-30 22:00:00+00'::timestamptz)), n) WHERE (t >= '2023-12-31 23:00:00+00'::timestamptz)
 CREATE UNIQUE INDEX i_n ON public.i USING btree (n) WHERE (t < '2023-12-31 23:00:00+00')
 
 # Generated columns.
