@@ -126,6 +126,12 @@ impl Parameters {
         Ok((number, self.types[number].unwrap_or(SqlType::Unknown)))
     }
 
+    /// The type of a parameter, as far as it is known.
+    pub fn kind_of(&self, number: usize) -> SqlType {
+        let known = self.types.get(number).copied().flatten();
+        known.unwrap_or(SqlType::Unknown)
+    }
+
     /// Gives a parameter a type, if it has none yet.
     pub fn set(&mut self, number: usize, kind: SqlType) {
         if let Some(place @ None) = self.types.get_mut(number) {
