@@ -368,3 +368,10 @@ select percentile_cont('0.5') within group (order by x) from (values (interval '
 
 statement error 42809
 select array_to_string(array_agg(i), ',') filter (where j) from (values (1, true)) q(i, j)
+
+# Conditions at the end of a match see the text behind it.
+
+query
+select substring('abc' from '(?:a|ab)\Y'), regexp_match('abc', '(a|ab)\Y'), regexp_match('abcd e', '(a|ab)(c|bcd)\M')
+----
+ab|{ab}|{a,bcd}
