@@ -40,6 +40,8 @@ pub struct Prepared {
     block: Option<Block>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
+    /// True if the database keeps its text.
+    is_kept: bool,
     /// The arguments of `CALL`, compiled.
     arguments: OnceLock<Vec<Expr>>,
     class: Class,
@@ -130,6 +132,7 @@ impl Prepared {
             rights_command: None,
             block: None,
             names: Arc::default(),
+            is_kept: false,
             arguments: OnceLock::new(),
             sets_session: ["set_config", "advisory_"]
                 .iter()
@@ -324,9 +327,11 @@ impl Prepared {
         statement: Statement,
         names: Arc<[String]>,
         types: &[Option<SqlType>],
+        is_kept: bool,
     ) -> Prepared {
         Prepared {
             names,
+            is_kept,
             ..Prepared::new(text, Some(statement), types)
         }
     }

@@ -148,7 +148,9 @@ impl Compiler<'_> {
         }
         let is_open = |item: &Typed| matches!(item.expr, Expr::Parameter(_));
         let are_unknown = items.iter().all(|item| item.kind() == SqlType::Unknown);
-        if items.is_empty() || are_unknown && items.iter().any(is_open) {
+        // In earlier versions each item had the value's type.
+        let is_open = items.iter().any(is_open) || self.is_of_kept_text();
+        if items.is_empty() || are_unknown && is_open {
             return self.one_of_items(value, items, negated);
         }
         let (items, spec) = self.unified(items, "ARRAY")?;
