@@ -42,6 +42,8 @@ pub struct Prepared {
     block: Option<Block>,
     /// The names of a procedure's parameters, in its body.
     names: Arc<[String]>,
+    /// True if the database keeps its text.
+    is_kept: bool,
     /// The arguments of `CALL`, compiled.
     arguments: OnceLock<Vec<Expr>>,
     class: Class,
@@ -132,6 +134,7 @@ impl Prepared {
             rights_command: None,
             block: None,
             names: Arc::default(),
+            is_kept: false,
             arguments: OnceLock::new(),
             sets_session: sets_session(&lower),
             asks_session: SESSION_FUNCTIONS.iter().any(|name| lower.contains(name)),
@@ -324,9 +327,11 @@ impl Prepared {
         statement: Statement,
         names: Arc<[String]>,
         types: &[Option<SqlType>],
+        is_kept: bool,
     ) -> Prepared {
         Prepared {
             names,
+            is_kept,
             ..Prepared::new(text, Some(statement), types)
         }
     }

@@ -37,13 +37,14 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    /// The statements of a procedure, planned with these rights.
+    /// The statements of a procedure, planned with these rights. Its text is a new one, or the database keeps it.
     ///
     /// # Errors
     /// An error in the body; `0A000` for a statement that neither reads nor changes rows.
     pub fn of(
         definition: &ProcedureDefinition,
         rights: &Arc<Rights>,
+        is_kept: bool,
     ) -> Result<Compiled, SqlError> {
         let mut parameters = Vec::with_capacity(definition.parameters.len());
         for (name, oid, modifier) in &definition.parameters {
@@ -71,7 +72,7 @@ impl Compiled {
         }
         let mut statements = Vec::with_capacity(trees.len());
         for tree in trees {
-            let statement = Prepared::of_body(text.clone(), tree, names.clone(), &types);
+            let statement = Prepared::of_body(text.clone(), tree, names.clone(), &types, is_kept);
             let is_data = statement.is_signal()
                 || matches!(
                     statement.statement(),
@@ -196,7 +197,7 @@ pub(crate) fn compiled(
     let definition: ProcedureDefinition = parsed(&body)?;
     // The right to call a procedure includes everything that it does.
     let all = Arc::new(Rights::default());
-    let compiled = Arc::new(Compiled::of(&definition, &all)?);
+    let compiled = Arc::new(Compiled::of(&definition, &all, true)?);
     database.keep_compiled(name, version, compiled.clone());
     Ok(Some(compiled))
 }

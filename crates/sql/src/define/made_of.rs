@@ -213,7 +213,7 @@ impl ToFill {
             return Err(SqlError::new(code::INTERNAL, "an INSERT was expected"));
         };
         insert.source = Some(Box::new(self.query.clone()));
-        let mut parameters = Parameters::default();
+        let mut parameters = Parameters::default().of_kept_text(self.view.is_some());
         let mut planning = Planning::new(source, &mut parameters, &self.rights)?;
         let plan = Plan::of(&mut planning, &Statement::Insert(insert))?;
         planning.queries.check_populated()?;

@@ -65,6 +65,7 @@ use crate::expression::Environment;
 use crate::keyspace;
 use crate::names::name_of;
 use crate::path::beside;
+use crate::plan::views::all_broken;
 use crate::prepared::Prepared;
 use crate::relation::{Relation, kind, object};
 use crate::result::Complete;
@@ -117,16 +118,17 @@ pub(crate) fn run(
     if let Some(comment) = prepared.comment() {
         return comment::run(tx, comment, &prepared.rights());
     }
+    let before = all_broken(tx.view())?;
     if let Some(command) = prepared.type_command() {
         let rights = prepared.rights();
         let mut complete = types::change(tx, command, user, &rights)?;
-        view::keep_whole(tx, command.cascades(), &mut complete)?;
+        view::keep_whole(tx, (command.cascades(), &before), &mut complete)?;
         return Ok(complete);
     }
     if let Some(command) = prepared.sequence_command() {
         let rights = prepared.rights();
         let mut complete = sequences::run(tx, database, command, sequences, (user, &rights))?;
-        view::keep_whole(tx, false, &mut complete)?;
+        view::keep_whole(tx, (false, &before), &mut complete)?;
         sequences.note_stored(database.counters(), tx.view())?;
         return Ok(complete);
     }
@@ -217,7 +219,7 @@ pub(crate) fn run(
         }
     };
     let cascade = matches!(statement, Statement::Drop { cascade: true, .. });
-    view::keep_whole(tx, cascade, &mut complete)?;
+    view::keep_whole(tx, (cascade, &before), &mut complete)?;
     sequences.note_stored(database.counters(), tx.view())?;
     Ok(complete)
 }

@@ -37,7 +37,7 @@ pub(super) fn create(
     }
     // Names are resolved at the call, independent of the session's search path, and never to temporary tables.
     let path = Arc::new(SearchPath::of(PUBLIC, "", None));
-    let compiled = Compiled::of(definition, &Arc::new(rights.looking_in(&path)))?;
+    let compiled = Compiled::of(definition, &Arc::new(rights.looking_in(&path)), false)?;
     let data = compiled.statements.iter().filter(|one| !one.is_signal());
     for statement in data {
         statement.planned(0, source)?;

@@ -63,7 +63,7 @@ fn reader(source: &dyn Source, word: &str) -> Result<Option<String>, SqlError> {
     }
     for (name, body) in objects(source, kind::PROCEDURE)? {
         let definition: ProcedureDefinition = parsed(&body)?;
-        let compiled = Compiled::of(&definition, &Arc::new(Rights::default()));
+        let compiled = Compiled::of(&definition, &Arc::new(Rights::default()), true);
         let names = compiled.and_then(|compiled| compiled.older_names(source));
         if reads(names, &definition.body, word) {
             return Ok(Some(format!("Procedure {name}")));

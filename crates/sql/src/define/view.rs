@@ -61,10 +61,14 @@ pub(super) fn create(
     // Compiles the stored text, as later reads will.
     let now = columns_of(source, &view)?;
     if let Some(before) = before {
-        let before = columns_of(source, &before)?;
-        let mut pairs = before.iter().zip(&now);
-        let are_same = pairs.all(|(old, new)| old.name == new.name && old.spec == new.spec);
-        if now.len() < before.len() || !are_same {
+        // One that cannot be planned any more is repaired so: the types of its columns are not known.
+        let known = columns_of(source, &before).ok();
+        let mut pairs = before.columns.iter().zip(&now).enumerate();
+        let are_same = pairs.all(|(at, ((_, old), new))| {
+            let spec = known.as_ref().map_or(new.spec, |known| known[at].spec);
+            *old == new.name && spec == new.spec
+        });
+        if now.len() < before.columns.len() || !are_same {
             return Err(SqlError::new(
                 code::INVALID_TABLE_DEFINITION,
                 format!("view \"{}\" has other columns: they cannot be changed or dropped, only more can be added behind", local(&name)),
@@ -237,16 +241,17 @@ pub(super) fn drop_one(tx: &mut dyn DefineTarget, name: &str) -> Result<bool, Sq
     delete_object(tx, kind::VIEW, name)
 }
 
-/// Checks that every view can still be planned after a change. With `cascade`, those that cannot are dropped.
+/// Checks that every view can still be planned after a change. With `cascade`, those that cannot are dropped. Views that
+/// could not be planned `before` are left: the change is not their fault.
 ///
 /// # Errors
 /// `2BP01` if a view can no longer be planned.
 pub(super) fn keep_whole(
     tx: &mut dyn DefineTarget,
-    cascade: bool,
+    (cascade, before): (bool, &BTreeSet<String>),
     complete: &mut Complete,
 ) -> Result<(), SqlError> {
-    while let Some((name, error)) = broken(tx.view())? {
+    while let Some((name, error)) = broken(tx.view(), before)? {
         if !cascade {
             return Err(SqlError::new(
                 code::DEPENDENT_OBJECTS,

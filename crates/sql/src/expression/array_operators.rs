@@ -205,6 +205,38 @@ mod tests {
         checked.expect("checked");
     }
 
+    #[test]
+    fn nested_lists_are_compiled_in_steps_of_their_number() {
+        let stack = std::thread::Builder::new().stack_size(16 << 20);
+        let checked = stack.spawn(check_lists).expect("a thread").join();
+        checked.expect("checked");
+    }
+
+    fn check_lists() {
+        let with = |first: &str, list: &str, levels: usize| {
+            let mut text = String::from(first);
+            for _ in 0..levels {
+                text = format!("({text} {list})");
+            }
+            text
+        };
+        // Compiled twice at each level, these would take 2^40 steps.
+        for list in ["= ANY (ARRAY[]::text[])", "= ANY (ARRAY[])", "IN (true)"] {
+            let tree = parse_expression(&with("true", list, 40)).expect(list);
+            let (scope, mut parameters) = (Scope::default(), Parameters::default());
+            let mut compiler = Compiler::new(&scope, &mut parameters);
+            let _ = compiler.compile(&tree);
+        }
+        // Items that need different casts of the value.
+        let list = "IN ('2020-01-01'::date, '2020-01-01 00:00'::timestamptz))::text::date";
+        let text = format!("{}{}", "(".repeat(40), with("'2020-01-01'::date", "", 0));
+        let text = text + &list.repeat(40);
+        let tree = parse_expression(&text).expect("an expression");
+        let (scope, mut parameters) = (Scope::default(), Parameters::default());
+        let refused = Compiler::new(&scope, &mut parameters).compile(&tree);
+        assert_eq!(refused.expect_err("too large").code, code::TOO_COMPLEX);
+    }
+
     fn check_nested() {
         for array in [
             "ARRAY['a', 'b', 'c', 'd', 'e']",

@@ -1,7 +1,7 @@
 //! Conversion of expressions to other types: literals and parameters without a type get it, others are cast.
 
 use super::arithmetic::{Arithmetic, calculate, shift};
-use super::cast::{Coercion, can_cast, cast_in, crosses_zone, writes_intervals};
+use super::cast::{Coercion, can_cast, cast_in, could_cast, crosses_zone, writes_intervals};
 use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
@@ -163,7 +163,10 @@ impl Compiler<'_> {
                     let value = match to.kind {
                         // The blanks are kept without a length.
                         SqlType::Char => Value::Text(text.clone()),
-                        SqlType::Interval => Interval::read_as(&text, to.modifier)?.value(),
+                        SqlType::Interval => {
+                            let is_kept = self.is_of_kept_text();
+                            Interval::read_in(&text, to.modifier, is_kept)?.value()
+                        }
                         _ => decode_text_in(to.kind, &text, zone)?,
                     };
                     if let Some(moments) = self.parameters.moments() {
@@ -179,7 +182,8 @@ impl Compiler<'_> {
                 expr => return Ok(expr),
             }
         }
-        if !can_cast(from.kind, to.kind, how) {
+        let is_kept = self.is_of_kept_text() && could_cast(from.kind, to.kind, how);
+        if !is_kept && !can_cast(from.kind, to.kind, how) {
             return Err(SqlError::new(
                 if how == Coercion::Explicit {
                     code::CANNOT_COERCE

@@ -74,6 +74,12 @@ impl<'a> Compiler<'a> {
         self
     }
 
+    /// True if the database keeps the text. An earlier version may have accepted it, and rows and views depend on it: what
+    /// was taken then is taken still. Expressions of tables have no queries around.
+    pub(super) fn is_of_kept_text(&self) -> bool {
+        self.nested.is_none() || self.parameters.is_kept()
+    }
+
     pub fn grouped(mut self, grouping: &'a mut Grouping) -> Self {
         self.grouping = Some(grouping);
         self
@@ -570,7 +576,13 @@ impl<'a> Compiler<'a> {
             let (number, kind) = self.parameters.of_placeholder(text)?;
             return Ok(Typed::new(Expr::Parameter(number), kind));
         }
-        literal_value(literal)
+        match literal {
+            // In earlier versions it was a literal as any other.
+            ast::Value::NationalStringLiteral(content) if self.is_of_kept_text() => {
+                literal_value(&ast::Value::SingleQuotedString(content.clone()))
+            }
+            literal => literal_value(literal),
+        }
     }
 }
 

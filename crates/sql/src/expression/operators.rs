@@ -58,10 +58,10 @@ impl Compiler<'_> {
         }
     }
 
-    /// True if an operator that PostgreSQL finds ambiguous is refused. Expressions that tables keep (defaults, conditions,
-    /// generated columns, indexes) have no subqueries, and were accepted in earlier versions: rows are written by them.
+    /// True if an operator that PostgreSQL finds ambiguous is refused. Kept texts were accepted in earlier
+    /// versions.
     fn refuses_ambiguity(&self) -> bool {
-        self.nested.is_some()
+        !self.is_of_kept_text()
     }
 
     /// A prefix operator before a value.
@@ -317,8 +317,10 @@ impl Compiler<'_> {
             SqlType::Timestamp | SqlType::Timestamptz | SqlType::Time
         );
         let span = match operator {
-            BinaryOperator::Plus if is_time => interval_of(interval)?,
-            BinaryOperator::Minus if is_time => interval_of(interval)?.negated()?,
+            BinaryOperator::Plus if is_time => interval_of(interval, self.is_of_kept_text())?,
+            BinaryOperator::Minus if is_time => {
+                interval_of(interval, self.is_of_kept_text())?.negated()?
+            }
             _ => {
                 let interval = self.interval(interval)?;
                 return self.combined(value, operator, interval);

@@ -20,6 +20,8 @@ pub(crate) struct Parameters {
     type_names: TypeNames,
     /// The literals of moments, if they are noted for a kept text.
     moments: Option<Moments>,
+    /// True if the database keeps the text, which an earlier version may have accepted.
+    is_kept: bool,
     /// The constructs around that compile an operand several times.
     repeating: usize,
 }
@@ -53,6 +55,22 @@ impl Parameters {
     /// Ends such a construct.
     pub fn end_repeating(&mut self) {
         self.repeating -= 1;
+    }
+
+    /// Those of a text that the database keeps, if it `is_kept`: a view's, or a procedure's.
+    pub fn of_kept_text(mut self, is_kept: bool) -> Self {
+        self.is_kept = is_kept;
+        self
+    }
+
+    /// Sets that the database keeps the text. Returns it as it was.
+    pub fn set_kept(&mut self, is_kept: bool) -> bool {
+        std::mem::replace(&mut self.is_kept, is_kept)
+    }
+
+    /// True if the database keeps the text.
+    pub fn is_kept(&self) -> bool {
+        self.is_kept
     }
 
     /// Adds the types that the statement may name.
@@ -124,6 +142,12 @@ impl Parameters {
             self.types.resize(number + 1, None);
         }
         Ok((number, self.types[number].unwrap_or(SqlType::Unknown)))
+    }
+
+    /// The type of a parameter, as far as it is known.
+    pub fn kind_of(&self, number: usize) -> SqlType {
+        let known = self.types.get(number).copied().flatten();
+        known.unwrap_or(SqlType::Unknown)
     }
 
     /// Gives a parameter a type, if it has none yet.

@@ -9,14 +9,20 @@
 use super::regex_syntax::{Length, Translated, translated};
 use crate::error::{SqlError, code};
 use regex::{Captures, Regex, RegexBuilder};
-use regex_automata::nfa::thompson;
 use regex_automata::nfa::thompson::pikevm::{self, PikeVM};
+use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
 use std::cell::RefCell;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most bytes of a compiled pattern.
 const PATTERN_BYTES_MAX: usize = 8 << 20;
+/// The most places of groups that a search remembers: some for each state of the pattern's machine.
+const PLACES_MAX: usize = 4 << 20;
+/// A pattern with this many groups has few enough places.
+const FEW_GROUPS: usize = 4;
 /// The most compiled patterns that a statement keeps.
 const KEPT_MAX: usize = 16;
 
@@ -76,53 +82,171 @@ struct Kept {
     pattern: String,
     options: Options,
     translated: Translated,
-    regex: Regex,
-    ends: Option<Ends>,
+    regex: Arc<Regex>,
+    searcher: Option<Searcher>,
+}
+
+/// A machine with its memory, which all searches share: those of one statement follow each other.
+#[derive(Debug)]
+struct Machine {
+    machine: PikeVM,
+    cache: Mutex<Option<Box<pikevm::Cache>>>,
+}
+
+impl Machine {
+    fn new(translated: &Translated, which: WhichCaptures) -> Result<Machine, SqlError> {
+        let with = translated.options;
+        let syntax = syntax::Config::new()
+            .case_insensitive(with.ignores_case)
+            .multi_line(with.anchors_at_lines)
+            .dot_matches_new_line(!with.stops_at_lines);
+        let bounded = thompson::Config::new()
+            .nfa_size_limit(Some(PATTERN_BYTES_MAX))
+            .which_captures(which);
+        let machine = PikeVM::builder()
+            .configure(PikeVM::config().match_kind(MatchKind::All))
+            .syntax(syntax)
+            .thompson(bounded)
+            .build(&translated.text)
+            .map_err(wrong)?;
+        let places = machine.get_nfa().group_info().slot_len();
+        if machine.get_nfa().states().len().saturating_mul(places) > PLACES_MAX {
+            return Err(wrong("regular expression is too complex"));
+        }
+        let cache = Mutex::default();
+        Ok(Machine { machine, cache })
+    }
+
+    fn with_cache<R>(&self, search: impl FnOnce(&PikeVM, &mut pikevm::Cache) -> R) -> R {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let cache = cache.get_or_insert_with(|| Box::new(self.machine.create_cache()));
+        search(&self.machine, cache)
+    }
 }
 
 /// The ends of matches of a pattern that may have several at one place.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Ends {
     length: Length,
-    /// It finds all ends of matches at one place.
-    machine: PikeVM,
-    /// The pattern up to the end of a text.
-    whole: Regex,
+    /// It finds all ends of matches at one place. Without the places of groups, its memory is small.
+    ends: Machine,
+    /// It finds the groups of a match with a known end; none if the pattern has no groups.
+    groups: Option<Machine>,
 }
 
 /// A compiled pattern, which finds matches and their groups.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Searcher {
-    regex: Regex,
-    ends: Option<(Ends, RefCell<pikevm::Cache>)>,
+    regex: Arc<Regex>,
+    ends: Option<Arc<Ends>>,
+}
+
+/// A match.
+#[derive(Debug)]
+pub(crate) enum Found<'t> {
+    First(Captures<'t>),
+    /// The places of the match and of its groups.
+    Other(&'t str, Vec<Option<Range<usize>>>),
+}
+
+/// A match, or a group of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Part<'t> {
+    text: &'t str,
+    range: Range<usize>,
+}
+
+impl<'t> Part<'t> {
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
+    pub fn as_str(&self) -> &'t str {
+        self.text
+    }
+}
+
+impl<'t> Found<'t> {
+    /// The number of groups, with the match itself.
+    pub fn len(&self) -> usize {
+        match self {
+            Found::First(found) => found.len(),
+            Found::Other(_, groups) => groups.len(),
+        }
+    }
+
+    /// A group, or with 0 all of the match.
+    pub fn get(&self, group: usize) -> Option<Part<'t>> {
+        match self {
+            Found::First(found) => found.get(group).map(|found| Part {
+                text: found.as_str(),
+                range: found.range(),
+            }),
+            Found::Other(text, groups) => {
+                let range = groups.get(group)?.clone()?;
+                let text = text.get(range.clone())?;
+                Some(Part { text, range })
+            }
+        }
+    }
 }
 
 impl Searcher {
+    fn new(translated: &Translated, regex: &Arc<Regex>) -> Result<Searcher, SqlError> {
+        let groups = regex.captures_len() - 1;
+        let all = (groups > FEW_GROUPS || groups > 0 && translated.length.is_some())
+            .then(|| Machine::new(translated, WhichCaptures::All))
+            .transpose()?;
+        let ends = match translated.length {
+            None => None,
+            Some(length) => Some(Arc::new(Ends {
+                length,
+                ends: Machine::new(translated, WhichCaptures::Implicit)?,
+                groups: all,
+            })),
+        };
+        let regex = regex.clone();
+        Ok(Searcher { regex, ends })
+    }
+
     /// The first match.
-    pub fn captures<'t>(&self, text: &'t str) -> Option<Captures<'t>> {
+    pub fn captures<'t>(&self, text: &'t str) -> Option<Found<'t>> {
         self.captures_at(text, 0)
     }
 
     /// The first match from a place on: of several that begin where it does, the longest or the shortest one.
-    pub fn captures_at<'t>(&self, text: &'t str, from: usize) -> Option<Captures<'t>> {
+    pub fn captures_at<'t>(&self, text: &'t str, from: usize) -> Option<Found<'t>> {
         let found = self.regex.captures_at(text, from)?;
-        let Some((ends, cache)) = &self.ends else {
-            return Some(found);
+        let Some(ends) = &self.ends else {
+            return Some(Found::First(found));
         };
         let all = found.get(0)?.range();
         let input = Input::new(text)
             .range(all.start..)
             .anchored(Anchored::Yes)
             .earliest(ends.length == Length::Shortest);
-        let end = ends.machine.find(&mut cache.borrow_mut(), input)?.end();
+        let end = ends
+            .ends
+            .with_cache(|machine, cache| machine.find(cache, input))?
+            .end();
         if end == all.end {
-            return Some(found);
+            return Some(Found::First(found));
         }
-        let other = ends.whole.captures_at(text.get(..end)?, all.start);
-        // A condition on what follows the match may fail at the end of the shorter text.
-        let is_it =
-            |other: &Captures<'_>| other.get(0).map(|it| it.range()) == Some(all.start..end);
-        Some(other.filter(is_it).unwrap_or(found))
+        let Some(groups) = &ends.groups else {
+            return Some(Found::Other(text, vec![Some(all.start..end)]));
+        };
+        // Conditions on what surrounds the match see the whole text. The longest match up to the end is the one that ends
+        // there.
+        let input = Input::new(text)
+            .range(all.start..end)
+            .anchored(Anchored::Yes);
+        let groups = groups.with_cache(|machine, cache| {
+            let mut captures = machine.create_captures();
+            machine.captures(cache, input, &mut captures);
+            let all = (0..captures.group_len()).map(|group| captures.get_group(group));
+            all.map(|span| span.map(|span| span.range())).collect()
+        });
+        Some(Found::Other(text, groups))
     }
 }
 
@@ -147,7 +271,7 @@ impl Patterns {
     ///
     /// # Errors
     /// `2201B` if it is none.
-    pub fn compiled(&self, pattern: &str, options: Options) -> Result<Regex, SqlError> {
+    pub fn compiled(&self, pattern: &str, options: Options) -> Result<Arc<Regex>, SqlError> {
         self.kept(pattern, options, |kept| Ok(kept.regex.clone()))
     }
 
@@ -156,24 +280,13 @@ impl Patterns {
     /// # Errors
     /// `2201B` if it is none.
     pub fn searcher(&self, pattern: &str, options: Options) -> Result<Searcher, SqlError> {
-        self.kept(pattern, options, |kept| {
-            let ends = match (kept.translated.length, &kept.ends) {
-                (None, _) => None,
-                (_, Some(ends)) => Some(ends.clone()),
-                (Some(length), None) => {
-                    let ends = Ends::new(&kept.translated, length)?;
-                    kept.ends = Some(ends.clone());
-                    Some(ends)
-                }
-            };
-            let cached = |ends: Ends| {
-                let cache = RefCell::new(ends.machine.create_cache());
-                (ends, cache)
-            };
-            Ok(Searcher {
-                regex: kept.regex.clone(),
-                ends: ends.map(cached),
-            })
+        self.kept(pattern, options, |kept| match &kept.searcher {
+            Some(searcher) => Ok(searcher.clone()),
+            None => {
+                let searcher = Searcher::new(&kept.translated, &kept.regex)?;
+                kept.searcher = Some(searcher.clone());
+                Ok(searcher)
+            }
         })
     }
 
@@ -197,8 +310,8 @@ impl Patterns {
             pattern: pattern.to_string(),
             options,
             translated,
-            regex,
-            ends: None,
+            regex: Arc::new(regex),
+            searcher: None,
         };
         let taken = take(&mut kept);
         all.push(kept);
@@ -221,25 +334,33 @@ fn built(text: &str, with: Options) -> Result<Regex, SqlError> {
         .map_err(wrong)
 }
 
-impl Ends {
-    fn new(translated: &Translated, length: Length) -> Result<Ends, SqlError> {
-        let with = translated.options;
-        let syntax = syntax::Config::new()
-            .case_insensitive(with.ignores_case)
-            .multi_line(with.anchors_at_lines)
-            .dot_matches_new_line(!with.stops_at_lines);
-        let bounded = thompson::Config::new().nfa_size_limit(Some(PATTERN_BYTES_MAX));
-        let machine = PikeVM::builder()
-            .configure(PikeVM::config().match_kind(MatchKind::All))
-            .syntax(syntax)
-            .thompson(bounded)
-            .build(&translated.text)
-            .map_err(wrong)?;
-        let whole = format!("(?:{})\\z", translated.text);
-        Ok(Ends {
-            length,
-            machine,
-            whole: built(&whole, with)?,
-        })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_many_groups_are_refused_before_memory_is_taken() {
+        let patterns = Patterns::default();
+        for rest in ["|c", ""] {
+            let pattern = "(a)".repeat(30_000) + rest;
+            let refused = patterns.searcher(&pattern, Options::default());
+            assert_eq!(refused.expect_err("too complex").code, "2201B");
+            // Without groups it is searched.
+            assert!(patterns.matches("b", &pattern, false).is_ok());
+        }
+    }
+
+    #[test]
+    fn searches_of_a_statement_share_the_memory_of_a_pattern() {
+        let patterns = Patterns::default();
+        let searcher = || patterns.searcher("(a|ab)(c?)", Options::default());
+        let (one, other) = (
+            searcher().expect("it is one"),
+            searcher().expect("it is one"),
+        );
+        let (Some(one), Some(other)) = (one.ends, other.ends) else {
+            panic!("it has several matches at one place");
+        };
+        assert!(Arc::ptr_eq(&one, &other));
     }
 }

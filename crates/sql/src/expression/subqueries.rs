@@ -238,8 +238,8 @@ impl Compiler<'_> {
             let field = expanded(whole, &field.value)?;
             return self.placed_rows(field, "_pg_expandarray");
         }
-        // Tables keep expressions of earlier versions, which took such subscripts without parentheses.
-        if !has_subscripts(root) && self.nested.is_some() {
+        // Earlier versions took such subscripts without parentheses.
+        if !has_subscripts(root) && !self.is_of_kept_text() {
             return Err(SqlError::syntax("syntax error at or near \"[\""));
         }
         let array = self.compile(root)?;

@@ -116,7 +116,7 @@ impl Compiler<'_> {
     /// # Errors
     /// `22007` if the text is invalid; `0A000` for fields and digits that truncate it.
     pub(super) fn interval(&mut self, interval: &ast::Interval) -> Result<Typed, SqlError> {
-        let interval = interval_of(interval)?;
+        let interval = interval_of(interval, self.is_of_kept_text())?;
         Ok(Typed::new(
             Expr::Literal(interval.value()),
             SqlType::Interval,
@@ -138,11 +138,11 @@ impl Compiler<'_> {
     }
 }
 
-/// The value of an interval literal.
+/// The value of an interval literal, of a text that the database may keep.
 ///
 /// # Errors
 /// As [`Compiler::interval`].
-pub(crate) fn interval_of(interval: &ast::Interval) -> Result<Interval, SqlError> {
+pub(crate) fn interval_of(interval: &ast::Interval, is_kept: bool) -> Result<Interval, SqlError> {
     let ast::Interval {
         value,
         leading_field,
@@ -171,5 +171,5 @@ pub(crate) fn interval_of(interval: &ast::Interval) -> Result<Interval, SqlError
             "an interval cannot be cut to {fields} with these digits"
         ))
     })?;
-    Interval::read_as(&text, modifier)
+    Interval::read_in(&text, modifier, is_kept)
 }

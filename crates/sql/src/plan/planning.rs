@@ -244,7 +244,9 @@ impl<'a> Planning<'a> {
         // Its text was kept by a session that reads dates so.
         let types = self.parameters.types().clone();
         self.parameters.set_types(types.clone().with_month_first());
+        let was_kept = self.parameters.set_kept(true);
         let planned = plan(self);
+        self.parameters.set_kept(was_kept);
         self.parameters.set_types(types);
         let queries = &mut self.queries;
         (

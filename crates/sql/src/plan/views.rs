@@ -129,18 +129,52 @@ pub(crate) fn older_names(source: &dyn Source, text: &str) -> Result<BTreeSet<St
     Ok(planning.queries.older)
 }
 
-/// A view, materialized or not, that can no longer be planned, with the error.
+/// A view, materialized or not, that can no longer be planned, with the error. Those that are known are not looked at.
 ///
 /// # Errors
 /// Read errors.
-pub(crate) fn broken(source: &dyn Source) -> Result<Option<(String, SqlError)>, SqlError> {
+pub(crate) fn broken(
+    source: &dyn Source,
+    known: &BTreeSet<String>,
+) -> Result<Option<(String, SqlError)>, SqlError> {
+    let mut found = None;
+    each_broken(source, &mut |name, is_broken| {
+        if known.contains(name) {
+            return false;
+        }
+        found = is_broken().map(|error| (name.to_string(), error));
+        found.is_some()
+    })?;
+    Ok(found)
+}
+
+/// The names of all views that cannot be planned.
+///
+/// # Errors
+/// Read errors.
+pub(crate) fn all_broken(source: &dyn Source) -> Result<BTreeSet<String>, SqlError> {
+    let mut found = BTreeSet::new();
+    each_broken(source, &mut |name, is_broken| {
+        if is_broken().is_some() {
+            found.insert(name.to_string());
+        }
+        false
+    })?;
+    Ok(found)
+}
+
+/// Asks with the name of each view, and with a function that plans it and gives the error, until the answer is true.
+fn each_broken(
+    source: &dyn Source,
+    ask: &mut dyn FnMut(&str, &dyn Fn() -> Option<SqlError>) -> bool,
+) -> Result<(), SqlError> {
     for (name, view) in views(source)? {
-        if let Err(error) = columns_of(source, &view) {
-            return Ok(Some((name, error)));
+        if ask(&name, &|| columns_of(source, &view).err()) {
+            return Ok(());
         }
     }
     for relation in relation::materialized(source)? {
-        let Some(query) = relation.notes.materialized else {
+        let Some(query) = relation.notes.materialized.clone() else {
             continue;
         };
         let columns = relation.columns.iter();
@@ -150,16 +184,14 @@ pub(crate) fn broken(source: &dyn Source) -> Result<Option<(String, SqlError)>, 
                 .collect(),
             query,
         };
-        match query_width(source, &view) {
-            Ok(width) if width >= view.columns.len() => {}
-            Ok(_) => {
-                return Ok(Some((
-                    relation.name,
-                    SqlError::syntax("its query has fewer columns"),
-                )));
-            }
-            Err(error) => return Ok(Some((relation.name, error))),
+        let error = || match query_width(source, &view) {
+            Ok(width) if width >= view.columns.len() => None,
+            Ok(_) => Some(SqlError::syntax("its query has fewer columns")),
+            Err(error) => Some(error),
+        };
+        if ask(&relation.name, &error) {
+            return Ok(());
         }
     }
-    Ok(None)
+    Ok(())
 }

@@ -112,13 +112,15 @@ impl Prepared {
     /// # Errors
     /// An error in the statement.
     pub(crate) fn older_names(&self, source: &dyn Source) -> Result<BTreeSet<String>, SqlError> {
-        let mut parameters = Parameters::given(&self.known_parameters()).named(self.names.clone());
+        let parameters = Parameters::given(&self.known_parameters()).named(self.names.clone());
+        let mut parameters = parameters.of_kept_text(self.is_kept);
         Ok(self.plan_with(&mut parameters, source)?.1.older)
     }
 
     fn plan_now(&self, version: u64, source: &dyn Source) -> Result<Planned, SqlError> {
         let parameters = Parameters::given(&self.known_parameters());
-        let mut parameters = parameters.named(self.names.clone());
+        let parameters = parameters.named(self.names.clone());
+        let mut parameters = parameters.of_kept_text(self.is_kept);
         let (plan, queries) = self.plan_with(&mut parameters, source)?;
         queries.check_populated()?;
         let _ = self.parameters.set(parameters.decided());

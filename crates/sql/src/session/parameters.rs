@@ -288,7 +288,7 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             }
             let value = match value {
                 Expr::Interval(interval) => {
-                    let distance = interval_of(interval)?;
+                    let distance = interval_of(interval, false)?;
                     let name = (distance.months == 0 && distance.days == 0)
                         .then(|| SessionZone::name_of_distance(distance.micros));
                     name.flatten().ok_or_else(|| {

@@ -496,3 +496,10 @@ select 1/a + nullif(a, 0) from zeros
 
 statement error 22012
 select 1/a is distinct from null from zeros
+
+# Conditions at the end of a match see the text behind it.
+
+query
+select substring('abc' from '(?:a|ab)\Y'), regexp_match('abc', '(a|ab)\Y'), regexp_match('abcd e', '(a|ab)(c|bcd)\M')
+----
+ab|{ab}|{a,bcd}

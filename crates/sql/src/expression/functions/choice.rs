@@ -27,10 +27,30 @@ pub(in crate::expression) fn resolve(
     name: &str,
     arguments: Vec<Typed>,
 ) -> Result<Typed, SqlError> {
+    // Tables keep expressions of earlier versions, in which these calls had another meaning.
+    let is_of_table = compiler.nested.is_none();
+    if !is_of_table && compiler.parameters.is_kept() {
+        // Texts of views and procedures mean the same as others, and what was taken before is taken still.
+        let given = arguments.clone();
+        return match resolve_in(compiler, name, given, false) {
+            Err(error) if [code::UNKNOWN_FUNCTION, "42725"].contains(&error.code) => {
+                resolve_in(compiler, name, arguments, true).map_err(|_| error)
+            }
+            resolved => resolved,
+        };
+    }
+    resolve_in(compiler, name, arguments, is_of_table)
+}
+
+/// The same, by the rules for kept expressions if it `is_kept`.
+fn resolve_in(
+    compiler: &mut Compiler<'_>,
+    name: &str,
+    arguments: Vec<Typed>,
+    is_kept: bool,
+) -> Result<Typed, SqlError> {
     let kinds: Vec<SqlType> = arguments.iter().map(Typed::kind).collect();
     let is_literal = kinds == [SqlType::Unknown];
-    // Tables keep expressions of earlier versions, in which these calls had another meaning.
-    let is_kept = compiler.nested.is_none();
     // The name of a type called with a literal is a cast.
     let literal = is_literal.then(|| arguments.clone());
     if let (Some(literal), false) = (&literal, is_kept)

@@ -6,9 +6,8 @@ use super::definition::*;
 use super::texts::check_length;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
-use crate::expression::patterns::{Options, Searcher};
+use crate::expression::patterns::{Found, Options, Part, Searcher};
 use crate::values::arrays::written;
-use regex::Captures;
 use sardonyx::schema::Value;
 
 pub(super) static TABLE: &[Definition] = functions! {
@@ -110,7 +109,7 @@ fn found<'v>(
     with: &Environment<'_>,
     options_at: usize,
     function: &str,
-) -> Result<Option<regex::Match<'v>>, SqlError> {
+) -> Result<Option<Part<'v>>, SqlError> {
     let from = search_from(a, 2)?;
     let number = a.given_int(3).unwrap_or(1);
     if number <= 0 {
@@ -149,7 +148,11 @@ fn place(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let Some(found) = found(a, with, 5, "regexp_instr")? else {
         return int(0);
     };
-    let at = if end == 1 { found.end() } else { found.start() };
+    let at = if end == 1 {
+        found.range().end
+    } else {
+        found.range().start
+    };
     let before = a.text(0).get(..at).unwrap_or_default();
     int(before.chars().count() + 1)
 }
@@ -192,8 +195,9 @@ fn all(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
 }
 
 /// The groups of a match, or all of it if there are none, as an array.
-fn groups_of(captures: &Captures<'_>) -> String {
-    let groups = captures.iter().skip(usize::from(captures.len() > 1));
+fn groups_of(captures: &Found<'_>) -> String {
+    let groups = usize::from(captures.len() > 1)..captures.len();
+    let groups = groups.map(|group| captures.get(group));
     written(groups.map(|group| group.map(|group| group.as_str().to_string())))
 }
 
@@ -262,7 +266,7 @@ fn replace(
 ///
 /// # Errors
 /// `54000` if the result is too long.
-fn put_replacement(by: &str, found: &Captures<'_>, result: &mut String) -> Result<(), SqlError> {
+fn put_replacement(by: &str, found: &Found<'_>, result: &mut String) -> Result<(), SqlError> {
     let mut letters = by.chars();
     while let Some(letter) = letters.next() {
         if letter != '\\' {
@@ -329,19 +333,19 @@ impl<'r, 't> Matches<'r, 't> {
 }
 
 impl<'t> Iterator for Matches<'_, 't> {
-    type Item = Captures<'t>;
+    type Item = Found<'t>;
 
-    fn next(&mut self) -> Option<Captures<'t>> {
+    fn next(&mut self) -> Option<Found<'t>> {
         if self.from > self.text.len() {
             return None;
         }
         let found = self.regex.captures_at(self.text, self.from)?;
-        let all = found.get(0)?;
-        let rest = self.text.get(all.end()..).unwrap_or_default();
+        let all = found.get(0)?.range();
+        let rest = self.text.get(all.end..).unwrap_or_default();
         let letter = rest.chars().next();
         self.from = match all.is_empty() {
-            true => all.end() + letter.map_or(1, char::len_utf8),
-            false => all.end(),
+            true => all.end + letter.map_or(1, char::len_utf8),
+            false => all.end,
         };
         Some(found)
     }

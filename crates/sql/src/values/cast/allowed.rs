@@ -80,3 +80,20 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         _ => false,
     }
 }
+
+/// True if an earlier version cast one type to another, as texts that the database keeps may do still: the elements of
+/// arrays by their texts, numbers of objects to all numbers, and a `"char"` as a text.
+pub(crate) fn could_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
+    if let (Some(_), Some(_)) = (from.element(), to.element()) {
+        return how == Coercion::Explicit;
+    }
+    let is_number_of = |kind: SqlType| kind == SqlType::Oid || kind.is_object();
+    match (from, to) {
+        (from, to) if is_number_of(from) => {
+            matches!(to, SqlType::Numeric | SqlType::Float4 | SqlType::Float8)
+        }
+        (SqlType::OneChar, to) => how == Coercion::Explicit && !to.is_record(),
+        (from, SqlType::OneChar) => how >= Coercion::Assignment && !from.is_record(),
+        _ => false,
+    }
+}

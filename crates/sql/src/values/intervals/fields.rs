@@ -3,7 +3,7 @@
 //! Source: PostgreSQL 15, `AdjustIntervalForTypmod`.
 
 use super::Interval;
-use super::reading::read;
+use super::reading::{read, read_sum};
 use crate::error::SqlError;
 use crate::types::interval_fields::{ALL_DIGITS, ALL_FIELDS, HOUR, MINUTE, MONTH, SECOND, YEAR};
 
@@ -23,6 +23,20 @@ impl Interval {
         };
         let interval = read(text, range, false).map_err(|bad| bad.of(text))?;
         Ok(interval.cut_to(modifier))
+    }
+
+    /// The same of a text that the database may keep: earlier versions added what stands twice.
+    ///
+    /// # Errors
+    /// As [`Interval::read`].
+    pub(crate) fn read_in(text: &str, modifier: i32, is_kept: bool) -> Result<Interval, SqlError> {
+        match Interval::read_as(text, modifier) {
+            Err(error) if is_kept => {
+                let read = read_sum(text).map_err(|_| error)?;
+                Ok(read.cut_to(modifier))
+            }
+            read => read,
+        }
     }
 
     /// Removes the fields and digits that a modifier does not have.

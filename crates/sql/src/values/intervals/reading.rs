@@ -61,6 +61,41 @@ pub(super) fn read(text: &str, range: i32, is_written: bool) -> Result<Interval,
     sum?.interval().ok_or(Bad::Months)
 }
 
+/// Reads an interval whose units may stand twice: they are added.
+pub(super) fn read_sum(text: &str) -> Result<Interval, Bad> {
+    let fields = fields(text, OF_INTERVAL).filter(|fields| !fields.is_empty());
+    let fields = fields.ok_or(Bad::Format)?;
+    let (mut sum, mut clocks, mut unit, mut is_ago) = (Sum::default(), 0_i64, None, false);
+    for field in fields.iter().rev() {
+        let clock = match field.kind {
+            Kind::Time => Some(clock(field.text, types::ALL_FIELDS)?),
+            Kind::Zone => signed_clock(field, types::ALL_FIELDS, false),
+            _ => None,
+        };
+        if let Some(micros) = clock {
+            clocks = clocks.checked_add(micros).ok_or(Bad::Field)?;
+            unit = Some(Unit::Day);
+            continue;
+        }
+        match field.kind {
+            Kind::Zone | Kind::Date | Kind::Number => {
+                let (number, of) = number(field, unit.unwrap_or(Unit::Second))?;
+                sum.add(number, of)?;
+            }
+            Kind::Word if field.text.eq_ignore_ascii_case("ago") => {
+                (is_ago, unit) = (true, Some(Unit::Second));
+            }
+            Kind::Word => unit = Some(named(field.text).ok_or(Bad::Format)?),
+            Kind::Special | Kind::Time => return Err(Bad::Format),
+        }
+    }
+    sum.micros = sum.micros.checked_add(clocks).ok_or(Bad::Field)?;
+    if is_ago {
+        sum = sum.negated().ok_or(Bad::Field)?;
+    }
+    sum.interval().ok_or(Bad::Months)
+}
+
 fn of_fields(text: &str, range: i32, is_written: bool) -> Result<Sum, Bad> {
     let fields = fields(text, OF_INTERVAL).ok_or(Bad::Format)?;
     let (mut sum, mut unit, mut found, mut is_ago) = (Sum::default(), None, 0, false);
