@@ -4,6 +4,7 @@
 use super::around::{Queries, is_missing};
 use super::array_operators::{plain_items, quantified};
 use super::cast::Coercion;
+use super::collating::derived;
 use super::literal::part_of_time;
 use super::precedence;
 use super::whole_rows::of_whole_row;
@@ -583,25 +584,5 @@ impl<'a> Compiler<'a> {
             }
             literal => literal_value(literal),
         }
-    }
-}
-
-/// An expression with the collation that it derives from its parts, unless it names one.
-///
-/// # Errors
-/// `42P21` if its parts name two.
-fn derived(tree: &Tree, mut typed: Typed, of_parts: Collation) -> Result<Typed, SqlError> {
-    let own = typed.spec.collation;
-    typed.spec.collation = match (typed.kind().is_collatable(), tree) {
-        (false, _) => Collation::Database,
-        // Its results have decided it.
-        (true, Tree::Case { .. }) => own,
-        (true, _) if own != Collation::Database => own,
-        (true, Tree::Subquery(_)) => own,
-        (true, _) => of_parts,
-    };
-    match typed.spec.collation {
-        Collation::Contradicted(..) => typed.spec.collation.decided().map(|_| typed),
-        _ => Ok(typed),
     }
 }

@@ -17,6 +17,7 @@ mod calls;
 mod catalogue;
 mod check;
 mod coercion;
+mod collating;
 mod compile;
 mod datum;
 mod drawing;

@@ -38,15 +38,16 @@ mod templates;
 mod texts;
 mod times;
 mod trigrams;
+mod unresolved;
 mod waiting;
 mod zoned_times;
 mod zones;
 
 pub(crate) use arrays::no_step;
 pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, ORDINALS, SLICE};
+pub(crate) use choice::element_number;
 pub(super) use choice::in_session;
 pub(super) use choice::{concatenated, resolve};
-pub(crate) use choice::{element_number, not_unique, unknown};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
 pub(super) use enums::OUTSIDE_OF_DOMAIN;
@@ -70,6 +71,7 @@ pub(super) use texts::{
     WITH_ALL_DIGITS,
 };
 pub(super) use times::PRESENT;
+pub(crate) use unresolved::{not_unique, unknown};
 
 use crate::types::SqlType;
 use std::collections::HashMap;
