@@ -116,13 +116,13 @@ select trunc(2.345::float8, 1)
 
 # Tables may keep such calls of earlier versions.
 
-statement
+statement ok
 create table kept_calls(t text check (left(t, 2::bigint) <> 'xy' and round(length(t)::float8, 0) < 9))
 
 statement error 23514
 insert into kept_calls values ('xyz')
 
-statement
+statement ok
 drop table kept_calls
 
 query
