@@ -228,9 +228,9 @@ mod tests {
             let _ = compiler.compile(&tree);
         }
         // Items that need different casts of the value.
-        let list = "IN ('2020-01-01'::date, '2020-01-01 00:00'::timestamptz))::text::date";
-        let text = format!("{}{}", "(".repeat(40), with("'2020-01-01'::date", "", 0));
-        let text = text + &list.repeat(40);
+        let list = " IN ('2020-01-01'::date, '2020-01-01 00:00'::timestamptz))::text::date";
+        let text = format!("{}{}", "(".repeat(25), "'2020-01-01'::date");
+        let text = text + &list.repeat(25);
         let tree = parse_expression(&text).expect("an expression");
         let (scope, mut parameters) = (Scope::default(), Parameters::default());
         let refused = Compiler::new(&scope, &mut parameters).compile(&tree);

@@ -194,7 +194,7 @@ impl<'t> Found<'t> {
 impl Searcher {
     fn new(translated: &Translated, regex: &Arc<Regex>) -> Result<Searcher, SqlError> {
         let groups = regex.captures_len() - 1;
-        let all = (groups > FEW_GROUPS || groups > 0 && translated.length.is_some())
+        let all = (groups > 0 && translated.length.is_some())
             .then(|| Machine::new(translated, WhichCaptures::All))
             .transpose()?;
         let ends = match translated.length {
@@ -303,6 +303,10 @@ impl Patterns {
         }
         let translated = translated(pattern, options)?;
         let regex = built(&translated.text, translated.options)?;
+        // A search without groups keeps their places, too.
+        if regex.captures_len() > FEW_GROUPS + 1 {
+            Machine::new(&translated, WhichCaptures::All)?;
+        }
         if all.len() >= KEPT_MAX {
             all.remove(0);
         }
@@ -345,8 +349,8 @@ mod tests {
             let pattern = "(a)".repeat(30_000) + rest;
             let refused = patterns.searcher(&pattern, Options::default());
             assert_eq!(refused.expect_err("too complex").code, "2201B");
-            // Without groups it is searched.
-            assert!(patterns.matches("b", &pattern, false).is_ok());
+            let refused = patterns.matches("b", &pattern, false);
+            assert_eq!(refused.expect_err("too complex").code, "2201B");
         }
     }
 
