@@ -137,6 +137,7 @@ fn schema_with_everything() -> Schema {
         table: 3,
         referenced: vec![2],
         on_delete: OnDelete::Cascade,
+        unchecked: Default::default(),
     }];
     schema.checks = vec![("positive".to_string(), "column_0 > 0".to_string())];
     schema.check().expect("a schema that a table can have");
