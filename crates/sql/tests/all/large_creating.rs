@@ -144,11 +144,15 @@ fn a_statement_on_a_table_of_which_another_makes_a_content_waits_without_the_sta
                 let database = database.clone();
                 let runs = move || run(&mut session(&database), second).map(drop);
                 let thread = std::thread::spawn(runs);
-                let mut has_paused = false;
-                while !has_paused && !thread.is_finished() {
-                    has_paused = pauses.try_recv().is_ok();
+                // A pause may come between two looks, and the end of the thread with it: so the end is looked at first.
+                let has_paused = loop {
+                    let is_over = thread.is_finished();
+                    let has_paused = pauses.try_recv().is_ok();
+                    if has_paused || is_over {
+                        break has_paused;
+                    }
                     std::thread::yield_now();
-                }
+                };
                 assert!(has_paused, "{second} ran in the stage");
                 *begun.lock().expect("no panic") = Some(thread);
             }
