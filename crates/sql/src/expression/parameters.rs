@@ -57,7 +57,7 @@ impl Parameters {
         self.repeating -= 1;
     }
 
-    /// Those of a text that the database keeps, if it `is_kept`: a view's, or a procedure's.
+    /// Parameters of a text that the database keeps, if it `is_kept`: a view's, or a procedure's.
     pub fn of_kept_text(mut self, is_kept: bool) -> Self {
         self.is_kept = is_kept;
         self

@@ -163,10 +163,13 @@ pub(crate) fn all_broken(source: &dyn Source) -> Result<BTreeSet<String>, SqlErr
     Ok(found)
 }
 
+/// Plans a view, and gives the error.
+type Planned<'a> = dyn Fn() -> Option<SqlError> + 'a;
+
 /// Asks with the name of each view, and with a function that plans it and gives the error, until the answer is true.
 fn each_broken(
     source: &dyn Source,
-    ask: &mut dyn FnMut(&str, &dyn Fn() -> Option<SqlError>) -> bool,
+    ask: &mut dyn FnMut(&str, &Planned<'_>) -> bool,
 ) -> Result<(), SqlError> {
     for (name, view) in views(source)? {
         if ask(&name, &|| columns_of(source, &view).err()) {
