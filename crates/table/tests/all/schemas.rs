@@ -8,7 +8,7 @@ use sardonyx_base::crc32c;
 use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema,
-    SchemaError, Type, Value,
+    SchemaError, Type, Unchecked, Value,
 };
 use sardonyx_rows::{Plain as _, TableError, record};
 
@@ -458,7 +458,7 @@ prop_compose! {
                 table: (flags >> 8) as u16,
                 referenced: vec![3],
                 on_delete: if flags & 16 != 0 { OnDelete::Cascade } else { OnDelete::Restrict },
-                unchecked: Default::default(),
+                unchecked: Unchecked { rows: flags & 32 != 0, referenced: flags & 64 != 0 },
             });
             schema.checks.push(("c".to_string(), format!("id > {flags}")));
         }
@@ -500,8 +500,8 @@ proptest! {
             other.check().expect("what is read can be had");
         }
         let mut later = bytes;
-        later[0] = 10;
-        let version = SchemaError::Version { version: 10, known: 9 };
+        later[0] = 11;
+        let version = SchemaError::Version { version: 11, known: 10 };
         prop_assert_eq!(Schema::decode(&later), Err(version));
     }
 }
