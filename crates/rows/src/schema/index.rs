@@ -71,9 +71,9 @@ pub struct ForeignKey {
 /// The changes of rows that a reference does not check: `ALTER TABLE … DISABLE TRIGGER ALL` of one of its tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Unchecked {
-    /// Those of rows that refer.
+    /// The changes of rows that refer.
     pub rows: bool,
-    /// Those of rows to which others refer. No action follows them either.
+    /// The changes of rows to which others refer. No action follows them either.
     pub referenced: bool,
 }
 
