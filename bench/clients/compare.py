@@ -211,6 +211,11 @@ def sums(engine):
     return told
 
 
+def medians(of):
+    """The median of each list, under its name: what the tables of the documents show."""
+    return {name: statistics.median(values) for name, values in of.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--scale", type=int, default=1)
@@ -265,6 +270,8 @@ def main():
                         "processor_microseconds": processor,
                         "written_bytes": device,
                         "ratio": statistics.median(ratios),
+                        "median_rates": medians(rates),
+                        "median_microseconds": medians(processor),
                     }
                 )
                 print(f"{name}: {statistics.median(ratios):.2f} x", file=sys.stderr)

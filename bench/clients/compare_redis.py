@@ -33,6 +33,7 @@ import sys
 import tempfile
 import time
 
+from compare import medians
 from run import Server
 from written import Counter
 
@@ -127,7 +128,9 @@ def measure(command, state, ports, processes, arguments, count):
             processor[engine].append((processor_seconds(processes[engine]) - began) * 1e6 / requests)
             written[engine].append((count(engine) - begun) / requests)
     print(f"{command}, {state}: measured", file=sys.stderr)
-    return {"rates": rates, "processor_us": processor, "written_bytes": written}
+    to_redis = {engine: [one / other for one, other in zip(rates[engine], rates["Redis"])] for engine in rates}
+    found = {"rates": rates, "processor_us": processor, "written_bytes": written}
+    return {**found, "ratios": medians(to_redis), "medians": {name: medians(of) for name, of in found.items()}}
 
 
 def shown(found):
@@ -183,11 +186,9 @@ def main():
     for (command, state), found in results.items():
         rates = found["rates"]
         columns = "".join(f"{shown(rates[engine]):>32}" for engine in engines)
-        for engine in engines[:-1]:
-            ratio = statistics.median(one / other for one, other in zip(rates[engine], rates["Redis"]))
-            columns += f"{ratio:>20.2f}"
-        processor = " / ".join(f"{statistics.median(one):.2f}" for one in found["processor_us"].values())
-        device = " / ".join(f"{statistics.median(one):,.0f}" for one in found["written_bytes"].values())
+        columns += "".join(f"{found['ratios'][engine]:>20.2f}" for engine in engines[:-1])
+        processor = " / ".join(f"{one:.2f}" for one in found["medians"]["processor_us"].values())
+        device = " / ".join(f"{one:,.0f}" for one in found["medians"]["written_bytes"].values())
         print(f"{command + ', ' + state:<14}{columns}{processor:>22}{device:>24}")
 
 

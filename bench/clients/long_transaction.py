@@ -13,14 +13,13 @@ import argparse
 import json
 import os
 import pathlib
-import statistics
 import sys
 import tempfile
 import time
 
 import psycopg
 
-from compare import PostgreSQL, Sardonyx, dsn
+from compare import PostgreSQL, Sardonyx, dsn, medians
 
 WORK = {
     "insert": lambda number: (b"INSERT INTO rows VALUES (%s, %s, 'text')", (number, number)),
@@ -75,7 +74,8 @@ def main():
                             processor[name][engine].append(ticks / os.sysconf("SC_CLK_TCK"))
                 for name, seconds in times.items():
                     result = {"work": name, "statements": statements, "seconds": seconds, "processor": processor[name]}
-                    results.append(result)
+                    each = {engine: [1e6 * one / statements for one in of] for engine, of in processor[name].items()}
+                    results.append({**result, "median_seconds": medians(seconds), "microseconds_each": medians(each)})
         finally:
             for engine in engines.values():
                 engine.end()
@@ -84,10 +84,9 @@ def main():
         return
     print(f"{'seconds':<10}{'statements':>12}" + "".join(f"{engine:>14}" for engine in arguments.engines.split(",")))
     for one in results:
-        shown = "".join(f"{statistics.median(seconds):>14.2f}" for seconds in one["seconds"].values())
+        shown = "".join(f"{seconds:>14.2f}" for seconds in one["median_seconds"].values())
         print(f"{one['work']:<10}{one['statements']:>12,}{shown}")
-        spent = (1e6 * statistics.median(of) / one["statements"] for of in one["processor"].values())
-        print(f"{'  processor, µs a statement':<22}" + "".join(f"{of:>14.1f}" for of in spent))
+        print(f"{'  processor, µs a statement':<22}" + "".join(f"{of:>14.1f}" for of in one["microseconds_each"].values()))
 
 
 if __name__ == "__main__":

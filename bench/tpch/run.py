@@ -208,8 +208,9 @@ def main():
         finally:
             for engine in engines.values():
                 engine.end()
+    total = {key: sum(row.get(key, 0) for row in results) for key in ("sardonyx_ms", "postgresql_ms", "duckdb_ms")}
     if arguments.json:
-        print(json.dumps({"scale": arguments.scale, "queries": results, "payments": payments}, indent=1))
+        print(json.dumps({"scale": arguments.scale, "queries": results, "total": total, "payments": payments}, indent=1))
     else:
         print(f"{'query':>5} {'rows':>5} {'Sardonyx ms':>12} {'PostgreSQL ms':>14} {'DuckDB ms':>10}  answer")
         for row in results:
@@ -217,7 +218,6 @@ def main():
                 f"{row['query']:>5} {row['rows']:>5} {row['sardonyx_ms']:>12.1f} {row['postgresql_ms']:>14.1f} "
                 f"{row.get('duckdb_ms', 0):>10.1f}  {row['answer']}"
             )
-        total = {key: sum(row.get(key, 0) for row in results) for key in ("sardonyx_ms", "postgresql_ms", "duckdb_ms")}
         print(f"{'all':>5} {'':>5} {total['sardonyx_ms']:>12.1f} {total['postgresql_ms']:>14.1f} {total['duckdb_ms']:>10.1f}")
         if payments:
             print("payments a second, alone and beside:", ", ".join(f"{a:.0f} and {b:.0f}" for a, b in payments["pairs"]))
