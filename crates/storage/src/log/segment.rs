@@ -1,8 +1,8 @@
 //! The log's files: segments of one fixed length, written in LSN order and used again.
 //!
 //! Segment `k` is `log/<k>.log` and holds the log's bytes from `k * segment_bytes`. It is filled
-//! with zeroes and synced before its first use, so that writing a group changes no metadata. A log of large groups whose
-//! segments are seldom used again gets unwritten room instead ([`Segments::expect_large_groups`]). When a
+//! with zeroes and synced before its first use, so that writing a group changes no metadata. A log of large groups gets
+//! unwritten room instead, and so writes each byte once ([`Segments::expect_groups_of`]). When a
 //! checkpoint has made a segment superfluous it is renamed to become a later one; its old groups
 //! are harmless, because a group is only believed at the LSN it names (I5).
 //!
@@ -40,6 +40,9 @@ pub const FIRST_BYTES: u64 = 256 << 10;
 /// Bytes that stay prepared behind the last group: for the empty group of a clean close, and the block
 /// at the log's end after it.
 pub const MARGIN_BYTES: u64 = 2 * GROUP_ALIGNMENT as u64;
+
+/// Bytes of a group from which on it is written to room that was not written before: see [`Segments::expect_groups_of`].
+const LARGE_GROUP_BYTES: u64 = 256 << 10;
 
 /// Bytes of zeroes that are written at once.
 const FILL_BYTES: u64 = 1 << 20;
@@ -97,7 +100,7 @@ pub struct Segments {
     preparing: Mutex<()>,
     /// The LSN up to which segments are prepared.
     prepared_end: AtomicU64,
-    /// New segments are not filled with zeroes: [`Segments::expect_large_groups`].
+    /// New segments are not filled with zeroes: [`Segments::expect_groups_of`].
     is_unwritten: AtomicBool,
 }
 
@@ -201,10 +204,12 @@ impl Segments {
         self
     }
 
-    /// From now on, new segments get room that reads as zeroes and is not written, or zeroes again. Such room saves a write
-    /// of each byte. The sync of a group in it also changes metadata, so it pays for large groups alone.
-    pub fn expect_large_groups(&self, are_large: bool) {
-        self.is_unwritten.store(are_large, Ordering::Relaxed);
+    /// From now on, groups have about so many bytes. For large ones, new segments get room that reads as zeroes and is not
+    /// written: it saves a write of each byte. The sync of a group in it also changes metadata, which costs a small group
+    /// more than that write.
+    pub fn expect_groups_of(&self, bytes: u64) {
+        self.is_unwritten
+            .store(bytes >= LARGE_GROUP_BYTES, Ordering::Relaxed);
     }
 
     /// Sizes of segments, and the log's beginning.
@@ -233,7 +238,9 @@ impl Segments {
         let offset = self.layout.offset_in_segment(end);
         if offset > 0 {
             let length = self.length_after(offset);
-            fill(&*self.file(next)?, offset, length)?;
+            let file = self.file(next)?;
+            zero(&*file, offset, length)?;
+            self.extend(&*file, length)?;
             let start = self.layout.segment_start(next).0;
             self.prepared_end.store(start + length, Ordering::Release);
             return Ok(Prepared::Yes);
@@ -301,7 +308,8 @@ impl Segments {
         let from = (end + GROUP_ALIGNMENT as u64).max(length / 2);
         let from = from.next_multiple_of(GROUP_ALIGNMENT as u64);
         let file = self.file(self.layout.begins.segment)?;
-        Ok(fill(&*file, from.min(length), length)?)
+        zero(&*file, from.min(length), length)?;
+        Ok(file.preallocate(length)?)
     }
 
     /// Prepared space of the first segment is known up to here only: the process that made it longer may have been
@@ -373,11 +381,7 @@ impl Segments {
             self.disk.remove(&new)?;
         }
         let file = self.disk.open(&new, Access::Direct, Create::New)?;
-        let prepared = match self.is_unwritten.load(Ordering::Relaxed) {
-            true => file.allocate(length),
-            false => file.preallocate(length),
-        };
-        if let Err(error) = prepared {
+        if let Err(error) = self.extend(&*file, length) {
             drop(file);
             // Give the room back; the error that counts is the first one.
             let _ = self.disk.remove(&new);
@@ -385,6 +389,14 @@ impl Segments {
         }
         drop(file);
         Ok(self.disk.rename(&new, name)?)
+    }
+
+    /// Makes a file longer by stable room.
+    fn extend(&self, file: &dyn DiskFile, length: u64) -> Result<(), DiskError> {
+        match self.is_unwritten.load(Ordering::Relaxed) {
+            true => file.allocate(length),
+            false => file.preallocate(length),
+        }
     }
 
     /// The file of a prepared segment.
@@ -486,9 +498,9 @@ impl Segments {
     }
 }
 
-/// Makes a file's bytes from `from` to `to` stable zeroes. Existing ones are written again: they may be of an attempt
+/// Writes zeroes over a file's existing bytes from `from` to `to`, which the next sync makes stable. They may be of an attempt
 /// before, whose sync failed (I7).
-fn fill(file: &dyn DiskFile, from: u64, to: u64) -> Result<(), DiskError> {
+fn zero(file: &dyn DiskFile, from: u64, to: u64) -> Result<(), DiskError> {
     let there = file.len()?.next_multiple_of(GROUP_ALIGNMENT as u64).min(to);
     let mut at = from;
     let zeroes = AlignedBuffer::zeroed(FILL_BYTES.min(there.saturating_sub(from)) as usize);
@@ -497,7 +509,7 @@ fn fill(file: &dyn DiskFile, from: u64, to: u64) -> Result<(), DiskError> {
         file.write_at(at, &zeroes[..length as usize])?;
         at += length;
     }
-    file.preallocate(to)
+    Ok(())
 }
 
 /// Holds the log back for a reader that cannot do without it: a copy in a store that catches up.

@@ -84,6 +84,7 @@ impl SegmentSupply {
     pub fn new(segments: Arc<Segments>, drive: Drive) -> Self {
         let state = State {
             at: LogPosition::START,
+            prepared_at: LogPosition::START,
             waited_for: Lsn(0),
             signalled: false,
             looking: false,
@@ -182,6 +183,8 @@ impl SegmentSupply {
     pub fn prepare_for_opening(&self, at: LogPosition, files: u64) -> Result<(), LogError> {
         self.segments.confirm(at.lsn)?;
         self.advance(at);
+        // The groups before the opening say nothing about the ones to come.
+        self.state.lock().prepared_at = at;
         let admission = match files {
             0 => Admission::Measured,
             _ => Admission::Whole,
@@ -317,11 +320,14 @@ impl SegmentSupply {
         // Read before the attempt: log freed meanwhile may be the missing one.
         let (at, freed) = (state.at, state.freed);
         let tried = state.failed_for == Some(wanted) && state.is_freeing() && !signalled;
+        if let Some(bytes) = state.group_bytes() {
+            self.segments.expect_groups_of(bytes);
+        }
         drop(state);
         let error = match tried {
             true => self.segments.at_limit(),
             false => match self.segments.prepare_next() {
-                Ok(Prepared::Yes) => return self.prepared_one(),
+                Ok(Prepared::Yes) => return self.prepared_one(at),
                 Ok(Prepared::NoRoom) => self.segments.at_limit(),
                 Err(error) => error.or_full(),
             },
@@ -332,9 +338,11 @@ impl SegmentSupply {
         self.make_room(by, (at, freed), wanted, error)
     }
 
-    fn prepared_one(&self) -> Supplied {
+    /// A segment was prepared while the log was being written at `at`.
+    fn prepared_one(&self, at: LogPosition) -> Supplied {
         let mut state = self.state.lock();
         (state.refusal, state.failed_for) = (None, None);
+        state.prepared_at = at;
         drop(state);
         self.settled.notify_all();
         Supplied::OneMore

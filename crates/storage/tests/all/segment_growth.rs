@@ -5,6 +5,7 @@
 //! disk that would remain if everything unsynced were lost.
 
 use crate::common::NoCheckpoints;
+use crate::common::watched::{Change, WatchedDisk};
 use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::drive::Drive;
@@ -13,7 +14,7 @@ use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_storage::log::segment::{Prepared, Segments, segment_file};
 use sardonyx_storage::log::supply::{FreesLog, SegmentSupply, Supplied};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, LogState, Lsn};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 const LAYOUT: LogLayout = LogLayout::new(5, 256 << 10);
 
@@ -261,4 +262,41 @@ fn i10_log_that_the_wish_for_room_has_freed_is_used_before_transactions_are_refu
             }
         }
     }
+}
+
+/// The ways in which the supply makes room for a log whose groups have so many bytes.
+fn room_for_groups_of(bytes: u64) -> Vec<Change> {
+    let made = Arc::new(Mutex::new(Vec::new()));
+    let noted = made.clone();
+    let disk = WatchedDisk::new(
+        SimulatedDisk::new(1, Faults::default()),
+        move |_, change| {
+            if matches!(change, Change::Preallocate | Change::Allocate) {
+                noted.lock().unwrap().push(change);
+            }
+            Ok(())
+        },
+    );
+    let layout = LogLayout::new(5, 1 << 20);
+    let segments = Segments::open(Arc::new(disk), layout, Lsn(0), 8).unwrap();
+    let supply = SegmentSupply::new(Arc::new(segments), Drive::Callers);
+    while supply.step(&NoCheckpoints) == Supplied::OneMore {}
+    made.lock().unwrap().clear();
+    supply.advance(LogPosition {
+        lsn: Lsn(2 << 20),
+        group: (2 << 20) / bytes,
+        ..LogPosition::START
+    });
+    while supply.step(&NoCheckpoints) == Supplied::OneMore {}
+    let made = made.lock().unwrap().clone();
+    assert!(made.len() >= 2, "{made:?}");
+    made
+}
+
+#[test]
+fn room_of_large_groups_is_not_filled_with_zeroes() {
+    let of_large = room_for_groups_of(256 << 10);
+    assert!(of_large.iter().all(|change| *change == Change::Allocate));
+    let of_small = room_for_groups_of(128 << 10);
+    assert!(of_small.iter().all(|change| *change == Change::Preallocate));
 }

@@ -7,6 +7,8 @@ use super::{LogError, LogPosition, Lsn};
 pub(super) struct State {
     /// The log is being written here, or is going to be by a caller that waits for room.
     pub at: LogPosition,
+    /// The log was being written here when the newest segment was prepared.
+    pub prepared_at: LogPosition,
     /// A caller waits for segments up to here.
     pub waited_for: Lsn,
     /// There is need of more since the last step, or something was freed.
@@ -52,6 +54,13 @@ impl State {
         if (at.group, at.lsn) > (self.at.group, self.at.lsn) {
             self.at = at;
         }
+    }
+
+    /// The mean length of the groups since the newest segment was prepared, in bytes. `None` if there are none.
+    pub fn group_bytes(&self) -> Option<u64> {
+        let groups = self.at.group.saturating_sub(self.prepared_at.group);
+        let bytes = self.at.lsn.0.saturating_sub(self.prepared_at.lsn.0);
+        bytes.checked_div(groups)
     }
 
     /// Returns true if a requested checkpoint is not complete yet.

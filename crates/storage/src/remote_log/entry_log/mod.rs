@@ -72,9 +72,6 @@ const SUPERFLUOUS_KEPT: usize = 4;
 /// ([`record_bytes`](super::copy::record_bytes)), and a buffer grows by doubling.
 const BUFFER_BYTES_KEPT: usize = 32 << 20;
 
-/// A group of so many bytes is large: unwritten room for it costs less than zeroes.
-const LARGE_GROUP_BYTES: usize = 256 << 10;
-
 /// Room that an entry leaves beside that for removals, for the marks of openings on a full disk.
 const ROOM_FOR_MARKS: u64 = 16 * GROUP_ALIGNMENT as u64;
 
@@ -473,8 +470,7 @@ impl EntryLog {
         let kept = has_put.then_some(needed_from);
         if has_put {
             let on_disk = group_bytes_on_disk(group.payload().len());
-            let are_large = on_disk >= LARGE_GROUP_BYTES;
-            self.segments.expect_large_groups(are_large);
+            self.segments.expect_groups_of(on_disk as u64);
         }
         self.prepare(writer, group.payload().len(), kept)?;
         let mut sealed = writer.sequencer.seal(group);
