@@ -167,6 +167,25 @@ impl Expr {
         }
     }
 
+    /// The value of an expression that only names one: of a column, a constant or a parameter. It is `None` of others. Most sides
+    /// of comparisons are such, and need no [`Datum`].
+    #[inline]
+    fn stored<'a>(
+        &'a self,
+        row: &'a dyn InputRow,
+        with: &Environment<'a>,
+    ) -> Option<Result<ValueRef<'a>, SqlError>> {
+        match self {
+            Expr::Column(place) => Some(row.value(*place)),
+            Expr::Literal(value) => Some(Ok(value.as_ref())),
+            Expr::Parameter(number) => {
+                let value = with.parameters.get(*number);
+                Some(Ok(value.map_or(ValueRef::Null, Value::as_ref)))
+            }
+            _ => None,
+        }
+    }
+
     /// Evaluates the condition for a row; `None` if it is null.
     ///
     /// # Errors
@@ -193,6 +212,12 @@ impl Expr {
             Expr::Or(parts) => until(parts, true),
             Expr::Not(part) => Ok(part.truth(row, with)?.map(|value| !value)),
             Expr::Compare(comparison, sides) => {
+                if let (Some(left), Some(right)) =
+                    (sides.0.stored(row, with), sides.1.stored(row, with))
+                {
+                    let order = compare(left?, right?);
+                    return Ok(order.map(|order| comparison.accepts(order)));
+                }
                 let (left, right) = operands(&sides.0, &sides.1, row, with)?;
                 let order = compare(left.as_ref(), right.as_ref());
                 Ok(order.map(|order| comparison.accepts(order)))

@@ -386,7 +386,7 @@ impl SegmentSupply {
         let obstacle = by.obstacle();
         // No more will be freed. Some may have been, by the wish or just before the obstacle came.
         if obstacle.is_some() && matches!(self.segments.prepare_next(), Ok(Prepared::Yes)) {
-            return self.prepared_one();
+            return self.prepared_one(at);
         }
         let mut state = self.state.lock();
         match obstacle {
