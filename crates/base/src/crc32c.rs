@@ -6,7 +6,7 @@
 
 mod tables;
 
-use tables::{SLICES, Shift};
+use tables::{SLICES, Shift, shifted};
 
 /// Parts of this length are summed side by side while that much is left.
 const LONG: usize = 8192;
@@ -36,6 +36,21 @@ pub fn crc32c_append(checksum: u32, data: &[u8]) -> u32 {
         return unsafe { by_instruction(checksum, data) };
     }
     by_tables(checksum, data)
+}
+
+/// The checksum of bytes, if they are two parts of these checksums. The second part has so many bytes, of which none is read.
+pub fn crc32c_joined(first: u32, second: u32, second_bytes: usize) -> u32 {
+    shifted(first, second_bytes) ^ second
+}
+
+/// The checksum of the second part of bytes: of all of them, of the first part, and the length of the second.
+pub fn crc32c_of_rest(whole: u32, first: u32, rest_bytes: usize) -> u32 {
+    shifted(first, rest_bytes) ^ whole
+}
+
+/// The checksum of bytes of this one with so many zeroes behind them.
+pub fn crc32c_zeroes(checksum: u32, zeroes: usize) -> u32 {
+    !shifted(!checksum, zeroes)
 }
 
 /// The checksum by the processor's instruction.
@@ -156,6 +171,23 @@ mod tests {
     }
 
     #[test]
+    fn zeroes_of_any_power_of_two_are_appended_as_they_are_summed() {
+        let data = b"123456789";
+        let mut zeroes = Vec::new();
+        for power in 0..24 {
+            zeroes.resize(1 << power, 0);
+            assert_eq!(
+                crc32c_zeroes(crc32c(data), zeroes.len()),
+                crc32c_append(crc32c(data), &zeroes),
+                "2^{power}"
+            );
+        }
+        // A length that no memory has.
+        let most = crc32c_zeroes(1, usize::MAX);
+        assert_eq!(most, crc32c_zeroes(crc32c_zeroes(1, 1), usize::MAX - 1));
+    }
+
+    #[test]
     fn lengths_around_those_of_the_parts() {
         let data: Vec<u8> = (0..3 * LONG + 4 * SHORT)
             .map(|i| ((i * i) >> 3) as u8)
@@ -183,6 +215,10 @@ mod tests {
             prop_assert_eq!(crc32c(data), expected);
             prop_assert_eq!(by_tables(0, data), expected);
             prop_assert_eq!(crc32c_append(crc32c(first), second), expected);
+            prop_assert_eq!(crc32c_joined(crc32c(first), crc32c(second), second.len()), expected);
+            prop_assert_eq!(crc32c_of_rest(expected, crc32c(first), second.len()), crc32c(second));
+            let zeroes = vec![0; cut];
+            prop_assert_eq!(crc32c_zeroes(expected, cut), crc32c_append(expected, &zeroes));
         }
     }
 }

@@ -9,6 +9,10 @@
 //! Loosely coupled nodes, their page server and logs at another host speak by them. Invariant (I10): a frame that is
 //! longer than the reader allows is refused by its length alone, and memory is taken only as its bytes come.
 
+mod incoming;
+
+pub use incoming::Incoming;
+
 use crate::crc32c;
 use std::io::{self, Read};
 use std::ops::RangeInclusive;
@@ -75,10 +79,15 @@ pub const HEAD_BYTES: usize = LENGTH_BYTES + CHECKSUM_BYTES;
 
 /// The bytes before a body that these parts are.
 pub fn head(body: &[&[u8]]) -> [u8; HEAD_BYTES] {
-    let bytes: usize = body.iter().map(|part| part.len()).sum();
     let sum = body
         .iter()
         .fold(0, |sum, part| crc32c::crc32c_append(sum, part));
+    head_of(sum, body)
+}
+
+/// The bytes before a body of this checksum that these parts are.
+pub fn head_of(sum: u32, body: &[&[u8]]) -> [u8; HEAD_BYTES] {
+    let bytes: usize = body.iter().map(|part| part.len()).sum();
     let mut head = [0; HEAD_BYTES];
     let (length, checksum) = head.split_at_mut(LENGTH_BYTES);
     length.copy_from_slice(&((CHECKSUM_BYTES + bytes) as u32).to_be_bytes());
@@ -143,8 +152,7 @@ pub fn read(from: &mut impl Read, sizes: &RangeInclusive<usize>) -> Result<Vec<u
     Ok(body.memory)
 }
 
-/// As [`read`], in place of the earlier body, whose memory is used again. Each piece is summed while the processor still has
-/// it.
+/// As [`read`], in place of the earlier body, whose memory is used again.
 ///
 /// # Errors
 /// As [`read`].
@@ -154,30 +162,9 @@ pub fn read_into(
     body: &mut Body,
 ) -> Result<(), FrameError> {
     body.length = 0;
-    let mut length = [0; LENGTH_BYTES];
-    from.read_exact(&mut length).map_err(unread)?;
-    let length = u32::from_be_bytes(length) as usize;
-    check_length(length, sizes)?;
-    let mut checksum = [0; CHECKSUM_BYTES];
-    from.read_exact(&mut checksum).map_err(unread)?;
-    let bytes = length - CHECKSUM_BYTES;
-    let mut sum = 0;
-    while body.length < bytes {
-        let into = body.rest(bytes);
-        match from.read(into) {
-            Ok(0) => return Err(FrameError::Closed),
-            Ok(read) => {
-                sum = crc32c::crc32c_append(sum, into.get(..read).unwrap_or_default());
-                body.length += read;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(unread(error)),
-        }
-    }
-    match sum == u32::from_le_bytes(checksum) {
-        true => Ok(()),
-        false => Err(FrameError::Checksum { bytes: length }),
-    }
+    let mut incoming = Incoming::begin(from, sizes)?;
+    incoming.read_into(from, incoming.left(), body)?;
+    incoming.end().map(drop)
 }
 
 fn check_length(bytes: usize, sizes: &RangeInclusive<usize>) -> Result<(), FrameError> {
@@ -437,7 +424,7 @@ mod tests {
                 matches!(error, FrameError::Length { bytes: 104, .. }),
                 "{error}"
             );
-            assert_eq!(stream.len(), bytes.len() - LENGTH_BYTES);
+            assert_eq!(stream.len(), bytes.len() - HEAD_BYTES);
         }
         // A length of less than a checksum.
         let error = read(&mut &[0, 0, 0, 3, 1, 2, 3][..], &(0..=9)).unwrap_err();

@@ -12,7 +12,7 @@ use crate::frame::{self, FrameError, Reader};
 use crate::token::Token;
 use crate::transport::{Connection, Transport, TransportError, is_tls, peer_of};
 use rustix::io::Errno;
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -250,25 +250,63 @@ fn unread(error: FrameError, peer: &str) -> GreetingError {
 /// # Errors
 /// The connection's.
 pub fn send(stream: &mut impl Write, body: &[&[u8]]) -> io::Result<()> {
-    let mut bytes = frame::head(body).to_vec();
-    for part in body {
-        match part.len() < COPIED_BYTES_MAX {
-            true => bytes.extend_from_slice(part),
-            // Behind the small ones before it, from where it is.
-            false => {
-                stream.write_all(&bytes)?;
-                stream.write_all(part)?;
-                bytes.clear();
-            }
+    send_after(stream, frame::head(body), body)
+}
+
+/// Sends a frame whole whose body has this checksum, which is not computed again.
+///
+/// # Errors
+/// The connection's.
+pub fn send_summed(stream: &mut impl Write, sum: u32, body: &[&[u8]]) -> io::Result<()> {
+    send_after(stream, frame::head_of(sum, body), body)
+}
+
+/// Sends the head of a frame and its body. Small parts are put together, large ones are sent from where they are. With one call
+/// for all, the other end is not woken up for the head alone.
+fn send_after(
+    stream: &mut impl Write,
+    head: [u8; frame::HEAD_BYTES],
+    body: &[&[u8]],
+) -> io::Result<()> {
+    let is_small = |part: &&[u8]| part.len() < COPIED_BYTES_MAX;
+    let mut small = head.to_vec();
+    for part in body.iter().copied().filter(|part| is_small(part)) {
+        small.extend_from_slice(part);
+    }
+    let (mut pieces, mut left, mut together) = (Vec::new(), &small[..], head.len());
+    for part in body.iter().copied() {
+        if is_small(&part) {
+            together += part.len();
+            continue;
+        }
+        let (before, rest) = left.split_at(together);
+        pieces.extend([IoSlice::new(before), IoSlice::new(part)]);
+        (left, together) = (rest, 0);
+    }
+    pieces.push(IoSlice::new(left));
+    write_all(stream, &mut pieces)?;
+    stream.flush()
+}
+
+/// Writes all of these bytes, as many of them at once as the stream takes.
+fn write_all(stream: &mut impl Write, mut pieces: &mut [IoSlice<'_>]) -> io::Result<()> {
+    // Empty pieces are not counted as written.
+    IoSlice::advance_slices(&mut pieces, 0);
+    while !pieces.is_empty() {
+        match stream.write_vectored(pieces) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut pieces, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
-    stream.write_all(&bytes)?;
-    stream.flush()
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crc32c;
     use crate::transport::Plain;
     use std::net::TcpListener;
     use std::thread;
@@ -309,11 +347,34 @@ mod tests {
         })
     }
 
+    /// Takes at most so many bytes at once.
+    struct Slow(Vec<u8>, usize);
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.write_vectored(&[IoSlice::new(bytes)])
+        }
+
+        fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+            let before = self.0.len();
+            for piece in pieces {
+                let room = self.1 - (self.0.len() - before);
+                self.0.extend_from_slice(&piece[..piece.len().min(room)]);
+            }
+            Ok(self.0.len() - before)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     #[test]
     fn what_is_sent_in_large_and_small_parts_is_one_frame() {
         let large = vec![3; COPIED_BYTES_MAX];
         for body in [
             &[&b"head"[..], &large, b"tail", &large][..],
+            &[&large, &large, b"", b"tail"],
             &[&large],
             &[b"small"],
             &[],
@@ -321,7 +382,12 @@ mod tests {
             let (mut sent, mut framed) = (Vec::new(), Vec::new());
             send(&mut sent, body).unwrap();
             frame::encode(&mut framed, body);
-            assert_eq!(sent, framed);
+            assert!(sent == framed);
+            for most in [1, 1000, COPIED_BYTES_MAX, 3 * COPIED_BYTES_MAX] {
+                let mut stream = Slow(Vec::new(), most);
+                send_summed(&mut stream, crc32c::crc32c(&body.concat()), body).unwrap();
+                assert!(stream.0 == framed, "{most} bytes at once");
+            }
         }
     }
 

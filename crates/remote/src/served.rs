@@ -20,6 +20,7 @@ use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::segment::LOG_DIRECTORY;
 use sardonyx_storage::remote_log::entry_log::{EntryLog, EntryLogError, EntryLogOptions, OtherUse};
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects};
+use sardonyx_storage::remote_log::received::ReceivedEntry;
 use sardonyx_storage::remote_log::store::{
     Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
 };
@@ -249,6 +250,15 @@ impl RemoteStore for ServedLog {
 
     fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
         let appended = self.log.append(number, bytes);
+        appended.map_err(|error| self.failed(format!("create entry {number}"), &error))
+    }
+
+    fn append_received(
+        &self,
+        number: u64,
+        entry: &mut ReceivedEntry,
+    ) -> Result<Appended, StoreError> {
+        let appended = self.log.append_received(number, entry);
         appended.map_err(|error| self.failed(format!("create entry {number}"), &error))
     }
 

@@ -40,6 +40,17 @@ pub enum HostError {
         /// The store.
         place: String,
     },
+    /// A named host was wanted, and another one began to serve.
+    #[error(
+        "{host} began to serve meanwhile, and {wanted} does not: {wanted} did not take over in time, or the request was \
+         lost with the host that served before. Find out if {wanted} runs, and repeat the command"
+    )]
+    OtherServes {
+        /// It serves.
+        host: String,
+        /// The wanted one.
+        wanted: String,
+    },
 }
 
 impl From<HostError> for Error {
@@ -51,6 +62,7 @@ impl From<HostError> for Error {
             HostError::NoDatabase { .. } | HostError::NoHost { .. } => {
                 Error::NotFound(error.into())
             }
+            HostError::OtherServes { .. } => Error::Unavailable(error.into()),
         }
     }
 }

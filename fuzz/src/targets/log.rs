@@ -185,7 +185,7 @@ fn entry(bytes: &[u8]) {
     let Ok(entry) = Entry::decode(bytes.to_vec()) else {
         return;
     };
-    assert_eq!(entry.bytes(), bytes);
+    assert!(entry.is(bytes));
     let head = *entry.head();
     assert_eq!(decode_head(bytes), Ok(head));
     let before = EntryPosition {

@@ -83,6 +83,38 @@ impl Shift {
     }
 }
 
+/// For each power of two, the matrix that appends so many zero bytes.
+static POWERS: [[u32; 32]; usize::BITS as usize] = powers();
+
+const fn powers() -> [[u32; 32]; usize::BITS as usize] {
+    let mut matrix = [0; 32];
+    let mut column = 0;
+    while column < 32 {
+        matrix[column] = one_bit(1 << column);
+        column += 1;
+    }
+    // Of a byte: three squarings.
+    matrix = square(&square(&square(&matrix)));
+    let mut powers = [[0; 32]; usize::BITS as usize];
+    let mut power = 0;
+    while power < powers.len() {
+        powers[power] = matrix;
+        matrix = square(&matrix);
+        power += 1;
+    }
+    powers
+}
+
+/// The checksum with so many zeroes behind its data: a product for each bit of the length.
+pub(super) fn shifted(sum: u32, bytes: usize) -> u32 {
+    let (mut sum, mut left) = (sum, bytes);
+    while left != 0 {
+        sum = times(&POWERS[left.trailing_zeros() as usize], sum);
+        left &= left - 1;
+    }
+    sum
+}
+
 const fn times(matrix: &[u32; 32], vector: u32) -> u32 {
     let (mut product, mut left) = (0, vector);
     while left != 0 {

@@ -29,25 +29,33 @@ pub fn helps_a_restart(error: &anyhow::Error) -> bool {
     let is_set_up_otherwise = matches!(error.downcast_ref(), Some(StoreError::Setup { .. }));
     let found = error.downcast_ref::<sardonyx::Error>();
     let is_contradicted = found.is_some_and(|error| {
-        matches!(
-            error.downcast_ref(),
-            Some(
-                OpenError::StoreForked { .. }
-                    | OpenError::Lacking { .. }
-                    | OpenError::Store(RemoteLogError::BehindBoundary { .. })
-                    | OpenError::Store(RemoteLogError::UsedUp { .. })
-                    | OpenError::Store(RemoteLogError::Store(StoreError::Setup { .. }))
-            )
-        ) || matches!(
-            error.downcast_ref(),
-            Some(
-                RemoteLogError::BehindBoundary { .. }
-                    | RemoteLogError::UsedUp { .. }
-                    | RemoteLogError::Store(StoreError::Setup { .. })
-            )
-        ) || matches!(error.downcast_ref(), Some(StoreError::Setup { .. }))
+        error.downcast_ref().is_some_and(contradicts_directory)
+            || error.downcast_ref().is_some_and(contradicts_log)
+            || matches!(error.downcast_ref(), Some(StoreError::Setup { .. }))
     });
     !is_contradicted && !is_set_up_otherwise && of_error(error, &[]) != Exit::Found
+}
+
+/// True if the directory and the store do not belong together.
+fn contradicts_directory(error: &OpenError) -> bool {
+    match error {
+        OpenError::StoreForked { .. }
+        | OpenError::StoreTrimmed { .. }
+        | OpenError::Lacking { .. } => true,
+        OpenError::Store(error) => contradicts_log(error),
+        _ => false,
+    }
+}
+
+/// True if the store's log is not the one that this host knows, or has come to its end.
+fn contradicts_log(error: &RemoteLogError) -> bool {
+    matches!(
+        error,
+        RemoteLogError::BehindBoundary { .. }
+            | RemoteLogError::Lost { .. }
+            | RemoteLogError::UsedUp { .. }
+            | RemoteLogError::Store(StoreError::Setup { .. })
+    )
 }
 
 #[cfg(test)]
@@ -70,10 +78,15 @@ mod tests {
             place: "etcd://here/bank".into(),
             reason: "name the servers of one cluster".into(),
         });
-        for error in [behind, hole, other] {
+        // The store was restored from an older state.
+        let lost = RemoteLogError::Lost { number: 2 };
+        for error in [behind, hole, other, lost] {
             let error = Error::from(OpenError::Store(error));
             assert!(!helps_a_restart(&error.into()));
         }
+        let [number, first] = [2, 7];
+        let trimmed = OpenError::StoreTrimmed { number, first };
+        assert!(!helps_a_restart(&Error::from(trimmed).into()));
         let older = StoreError::Setup {
             place: "file:keeper".into(),
             reason: "its register was restored from a backup".into(),

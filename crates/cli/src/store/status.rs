@@ -229,8 +229,8 @@ impl Arguments {
             && directory.next_entry < first_entry
         {
             status.warnings.push(format!(
-                "{} has the log up to entry {}, and the log begins with {first_entry}: that host continues from a base, if \
-                 it has nothing that the base lacks",
+                "{} has the log up to entry {}, and the log begins with {first_entry}: that host continues from a base, and \
+                 keeps transactions that the store lacks in a file of its directory",
                 directory.path,
                 directory.next_entry - 1
             ));

@@ -126,7 +126,7 @@ impl Arguments {
             let number = entry.head().number;
             report.entries += 1;
             report.epochs += u64::from(entry.head().is_fence());
-            report.entry_bytes += entry.bytes().len() as u64;
+            report.entry_bytes += entry.length() as u64;
             for group in entry.groups() {
                 let (header, bytes) = group?;
                 let mut buffer = AlignedBuffer::with_capacity(bytes.len());
@@ -145,7 +145,7 @@ impl Arguments {
                 report.groups += 1;
                 report.transactions += u64::from(header.transactions);
             }
-            bar.inc(entry.bytes().len() as u64);
+            bar.inc(entry.length() as u64);
             bar.set_message(format!("entry {number}"));
         }
     }

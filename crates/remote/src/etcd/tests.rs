@@ -121,6 +121,7 @@ fn registers_are_replaced_by_comparison_and_objects_are_kept() {
     let etcd = ScriptedEtcd::start();
     let (one, other) = (keeper(&etcd), keeper(&etcd));
     keeps_objects(&one);
+    assert!(one.is_near(), "hosts see a hand-over at once");
     assert_eq!(read(&one), None);
     assert_eq!(swap(&one, None, b"a").unwrap(), Swapped::Ok);
     assert_eq!(swap(&other, None, b"b").unwrap(), Swapped::Conflict);

@@ -6,15 +6,19 @@
 //! A client knows the store that it was opened with by a random number in the server's welcome. It asks no other store
 //! that is at the address later: in an emptied one a number could be created again.
 
-use super::message::{Answer, Request};
-use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, PROTOCOL};
+use super::ahead::{Ahead, Sent, finish};
+use super::message::{Answer, EntryRequest, Request};
+use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, PROTOCOL, TAKES_AHEAD};
 use crate::host::{ALLOW_PLAIN_VARIABLE, is_plain_allowed, is_this_host};
 use crate::place::RemoteOptions;
+use sardonyx_base::crc32c::{crc32c, crc32c_joined};
 use sardonyx_base::frame::{self, FrameError, Reader};
-use sardonyx_base::greeting::{GreetingError, Protocol, Trust, send};
+use sardonyx_base::greeting::{GreetingError, Protocol, Trust, send, send_summed};
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::token::Token;
 use sardonyx_base::transport::{Connection, Plain, TransportError};
+use sardonyx_storage::log::writer::SendsAhead;
+use sardonyx_storage::remote_log::entry::Entry;
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, check_object_name};
 use sardonyx_storage::remote_log::store::{
     Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
@@ -71,7 +75,17 @@ pub struct TcpLog {
     entry_bytes_max: u64,
     /// The random number of the store there; 0 of a server that gives none.
     identity: u64,
-    kept: Mutex<Vec<Box<dyn Connection>>>,
+    kept: Mutex<Vec<Link>>,
+    /// The server takes groups of the next entry.
+    takes_ahead: bool,
+    pub(super) ahead: Ahead,
+}
+
+/// A connection, and what its server can do.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub connection: Box<dyn Connection>,
+    pub takes_ahead: bool,
 }
 
 impl TcpLog {
@@ -94,18 +108,20 @@ impl TcpLog {
             entry_bytes_max: 0,
             identity: 0,
             kept: Mutex::default(),
+            takes_ahead: false,
+            ahead: Ahead::default(),
         };
         let connected = log.connect(log.request_limit);
-        let (connection, welcome) = connected.map_err(|error| log.not_opened(&error))?;
-        let (entry_bytes_max, identity) = read_welcome(&welcome);
-        log.entry_bytes_max = entry_bytes_max.min(options.entry_bytes_max);
-        log.identity = identity;
-        log.keep(connection);
+        let (link, welcome) = connected.map_err(|error| log.not_opened(&error))?;
+        log.entry_bytes_max = welcome.entry_bytes_max.min(options.entry_bytes_max);
+        log.identity = welcome.identity;
+        log.takes_ahead = link.takes_ahead;
+        log.keep(link);
         Ok(log)
     }
 
     /// A new connection, and the server's welcome, for which at most so long is waited.
-    fn connect(&self, within: Duration) -> Result<(Box<dyn Connection>, Vec<u8>), GreetingError> {
+    fn connect(&self, within: Duration) -> Result<(Link, Welcome), GreetingError> {
         let failed = |source| TransportError::failed(&self.address, source);
         let addresses = self.address.to_socket_addrs().map_err(failed)?;
         let mut last = None;
@@ -117,7 +133,13 @@ impl TcpLog {
             match protocol.call(address, &self.trust, &[]) {
                 Ok((connection, welcome)) => {
                     limit(&*connection, self.request_limit).map_err(failed)?;
-                    return Ok((connection, welcome));
+                    let welcome = Welcome::read(&welcome);
+                    let takes_ahead = welcome.abilities & TAKES_AHEAD != 0;
+                    let link = Link {
+                        connection,
+                        takes_ahead,
+                    };
+                    return Ok((link, welcome));
                 }
                 Err(error) => last = Some(error),
             }
@@ -154,9 +176,9 @@ impl TcpLog {
     }
 
     /// A connection that was kept, if its server has not closed it, or a new one.
-    fn connection(&self, request: &Request<'_>) -> Result<Box<dyn Connection>, StoreError> {
+    pub(super) fn link(&self, request: &Request<'_>) -> Result<Link, StoreError> {
         while let Some(kept) = self.kept.lock().pop() {
-            if is_open(&*kept) {
+            if is_open(&*kept.connection) {
                 return Ok(kept);
             }
         }
@@ -168,9 +190,9 @@ impl TcpLog {
         };
         let connected = self.connect(self.limit_of(request));
         let connected = connected.map_err(|error| not_now(error.to_string()));
-        let (connection, welcome) = connected?;
-        match [read_welcome(&welcome).1, 0].contains(&self.identity) {
-            true => Ok(connection),
+        let (link, welcome) = connected?;
+        match [welcome.identity, 0].contains(&self.identity) {
+            true => Ok(link),
             false => Err(not_now(
                 "this is not the store of before: it was emptied, or its directory is another one"
                     .into(),
@@ -185,10 +207,10 @@ impl TcpLog {
         }
     }
 
-    fn keep(&self, connection: Box<dyn Connection>) {
+    pub(super) fn keep(&self, link: Link) {
         let mut kept = self.kept.lock();
         if kept.len() < KEPT_MAX {
-            kept.push(connection);
+            kept.push(link);
         }
     }
 
@@ -197,34 +219,45 @@ impl TcpLog {
         request: &Request<'_>,
         wanted: impl FnOnce(Answer) -> Result<T, Answer>,
     ) -> Result<T, StoreError> {
+        let (head, content) = request.parts();
+        let sends = |to: &mut Box<dyn Connection>| send(to, &[&head, content]);
+        self.ask_at(self.link(request)?, request, sends, wanted)
+    }
+
+    /// As [`TcpLog::ask`], on this connection, of a request that is sent so.
+    fn ask_at<T>(
+        &self,
+        mut link: Link,
+        request: &Request<'_>,
+        sends: impl FnOnce(&mut Box<dyn Connection>) -> io::Result<()>,
+        wanted: impl FnOnce(Answer) -> Result<T, Answer>,
+    ) -> Result<T, StoreError> {
         let unclear = |reason: String| StoreError::Unclear {
             what: request.name(),
             place: self.place(),
             reason,
         };
-        let mut connection = self.connection(request)?;
+        let connection = &mut link.connection;
         let time_limit = self.limit_of(request);
         if time_limit < self.request_limit {
-            let limited = limit(&*connection, time_limit);
+            let limited = limit(&**connection, time_limit);
             limited.map_err(|error| unclear(error.to_string()))?;
         }
-        let (head, content) = request.parts();
-        let sent = send(&mut connection, &[&head, content]);
-        sent.map_err(|error| unclear(error.to_string()))?;
-        let body = frame::read(&mut connection, &(1..=BODY_BYTES_MAX));
+        sends(connection).map_err(|error| unclear(error.to_string()))?;
+        let body = frame::read(connection, &(1..=BODY_BYTES_MAX));
         let answer = body.and_then(|body| Answer::decode(&body));
         let answer = answer.map_err(|error| unclear(error.to_string()))?;
         if time_limit < self.request_limit {
-            let limited = limit(&*connection, self.request_limit);
+            let limited = limit(&**connection, self.request_limit);
             limited.map_err(|error| unclear(error.to_string()))?;
         }
         match wanted(answer) {
             Ok(answer) => {
-                self.keep(connection);
+                self.keep(link);
                 Ok(answer)
             }
             Err(Answer::Failed(failed)) => {
-                self.keep(connection);
+                self.keep(link);
                 Err(failed.at(self.place()))
             }
             Err(_) => Err(unclear("the answer is to another request".into())),
@@ -235,26 +268,47 @@ impl TcpLog {
     #[cfg(test)]
     pub fn kept_limit(&self) -> Option<Duration> {
         let kept = self.kept.lock();
-        kept.last()?.socket().read_timeout().ok().flatten()
+        kept.last()?
+            .connection
+            .socket()
+            .read_timeout()
+            .ok()
+            .flatten()
     }
 
-    fn check_length(&self, what: &str, bytes: &[u8], most: u64) -> Result<(), StoreError> {
-        match bytes.len() as u64 <= most {
+    fn check_length(&self, what: &str, bytes: usize, most: u64) -> Result<(), StoreError> {
+        match bytes as u64 <= most {
             true => Ok(()),
             false => Err(StoreError::Refused {
                 what: what.into(),
                 place: self.place(),
-                reason: format!("it has {} bytes, and at most {most} are taken", bytes.len()),
+                reason: format!("it has {bytes} bytes, and at most {most} are taken"),
             }),
         }
     }
 }
 
-/// The most bytes of an entry, and the random number of the store.
-fn read_welcome(welcome: &[u8]) -> (u64, u64) {
-    let mut reader = Reader(welcome);
-    let mut next = || reader.u64().unwrap_or_default();
-    (next(), next())
+/// A server's word on its store. It has zeroes for what an earlier version does not say.
+#[derive(Clone, Copy, Debug)]
+struct Welcome {
+    /// The most bytes of an entry.
+    entry_bytes_max: u64,
+    /// The random number of the store.
+    identity: u64,
+    /// Bits of abilities.
+    abilities: u64,
+}
+
+impl Welcome {
+    fn read(welcome: &[u8]) -> Welcome {
+        let mut reader = Reader(welcome);
+        let mut next = || reader.u64().unwrap_or_default();
+        Welcome {
+            entry_bytes_max: next(),
+            identity: next(),
+            abilities: next(),
+        }
+    }
 }
 
 /// Refuses an address that cannot be one, and one of another host unless that `may_leave` this one.
@@ -317,11 +371,31 @@ impl RemoteStore for TcpLog {
     }
 
     fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.check_length("an entry", bytes.len(), self.entry_bytes_max)?;
+        self.ask(&Request::AppendAt(number, bytes), appended)
+    }
+
+    fn ahead(&self) -> Option<&dyn SendsAhead> {
+        self.takes_ahead.then_some(self as &dyn SendsAhead)
+    }
+
+    fn append_entry(&self, number: u64, entry: &Entry) -> Result<Appended, StoreError> {
+        let bytes = entry.length();
         self.check_length("an entry", bytes, self.entry_bytes_max)?;
-        self.ask(&Request::AppendAt(number, bytes), |answer| match answer {
-            Answer::Appended(appended) => Ok(appended),
-            other => Err(other),
-        })
+        let request = Request::AppendAt(number, &[]);
+        if let Some(Sent { link, groups, .. }) = self.ahead.take()
+            && let Some(parts) = entry.parts_behind(&groups)
+        {
+            let sends = |to: &mut Box<dyn Connection>| finish(to, number, bytes, parts);
+            return self.ask_at(link, &request, sends, appended);
+        }
+        let head = EntryRequest::Append { number }.encode(bytes);
+        // The groups are sent from where they are, and not summed once more.
+        let sum = crc32c_joined(crc32c(&head), entry.sum(), bytes);
+        let mut parts = entry.parts();
+        parts.insert(0, &head);
+        let sends = |to: &mut Box<dyn Connection>| send_summed(to, sum, &parts);
+        self.ask_at(self.link(&request)?, &request, sends, appended)
     }
 
     fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
@@ -372,6 +446,13 @@ impl RemoteStore for TcpLog {
     }
 }
 
+fn appended(answer: Answer) -> Result<Appended, Answer> {
+    match answer {
+        Answer::Appended(appended) => Ok(appended),
+        other => Err(other),
+    }
+}
+
 fn removed(answer: Answer) -> Result<(), Answer> {
     match answer {
         Answer::Removed => Ok(()),
@@ -382,11 +463,8 @@ fn removed(answer: Answer) -> Result<(), Answer> {
 impl RemoteObjects for TcpLog {
     fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Appended, StoreError> {
         check_object_name(&self.place(), name)?;
-        self.check_length("an object", bytes, CONTENT_BYTES_MAX)?;
-        self.ask(&Request::CreateObject(name, bytes), |answer| match answer {
-            Answer::Appended(appended) => Ok(appended),
-            other => Err(other),
-        })
+        self.check_length("an object", bytes.len(), CONTENT_BYTES_MAX)?;
+        self.ask(&Request::CreateObject(name, bytes), appended)
     }
 
     fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {

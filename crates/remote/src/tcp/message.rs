@@ -4,10 +4,16 @@
 //! decoder takes an encoder's bodies, and refuses all else.
 
 use sardonyx_base::frame::{FrameError, Reader, Writer};
+use sardonyx_storage::remote_log::entry::ENTRY_HEAD_BYTES;
 use sardonyx_storage::remote_log::objects::ListedObject;
 use sardonyx_storage::remote_log::store::{
     Appended, Listed, Register, RegisterVersion, StoreError, StoredRegister, Swapped,
 };
+
+/// Kinds of the requests that bring entries.
+const APPEND_AT: u8 = 1;
+const AHEAD: u8 = 11;
+const FINISH: u8 = 12;
 
 /// A request, as [`RemoteStore`](sardonyx_storage::remote_log::store::RemoteStore) and
 /// [`RemoteObjects`](sardonyx_storage::remote_log::objects::RemoteObjects) have them.
@@ -84,6 +90,53 @@ impl Failed {
     }
 }
 
+/// Bytes before the content of a request that brings an entry, or a part of one.
+pub const ENTRY_REQUEST_BYTES: usize = 13;
+
+/// The requests that bring an entry or a part of one, before its bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EntryRequest {
+    /// The content is an entry of this number: [`Request::AppendAt`].
+    Append { number: u64 },
+    /// The content is a part of the next entry of this connection, behind its head and so many other bytes. It has no answer.
+    Ahead { behind: u64 },
+    /// The content is the rest of an entry of this number, which comes after such parts, behind [`ENDING_BYTES`]: the number of the
+    /// bytes that came ahead, and the entry's head.
+    Finish { number: u64 },
+}
+
+/// The end of an entry that came ahead: the number of the bytes that did, and the entry's head.
+pub const ENDING_BYTES: usize = 8 + ENTRY_HEAD_BYTES;
+
+impl EntryRequest {
+    /// Its bytes, before a content of so many.
+    pub fn encode(self, content_bytes: usize) -> Vec<u8> {
+        let (kind, number) = match self {
+            EntryRequest::Append { number } => (APPEND_AT, number),
+            EntryRequest::Ahead { behind } => (AHEAD, behind),
+            EntryRequest::Finish { number } => (FINISH, number),
+        };
+        let mut head = Writer::default();
+        head.u8(kind).u64(number).length(content_bytes);
+        head.0
+    }
+
+    /// The request of these bytes, and the length of its content; `None` for other requests.
+    pub fn decode(head: &[u8]) -> Option<(EntryRequest, usize)> {
+        let mut reader = Reader(head);
+        let (kind, number) = (reader.u8()?, reader.u64()?);
+        let bytes = reader.u32()? as usize;
+        reader.end()?;
+        let request = match kind {
+            APPEND_AT => EntryRequest::Append { number },
+            AHEAD => EntryRequest::Ahead { behind: number },
+            FINISH => EntryRequest::Finish { number },
+            _ => return None,
+        };
+        Some((request, bytes))
+    }
+}
+
 impl Request<'_> {
     /// Its name in messages.
     pub fn name(&self) -> String {
@@ -114,8 +167,8 @@ impl Request<'_> {
         let mut body = Writer::default();
         let content: Option<&[u8]> = match self {
             Request::AppendAt(number, bytes) => {
-                body.u8(1).u64(*number);
-                Some(bytes)
+                let request = EntryRequest::Append { number: *number };
+                return (request.encode(bytes.len()), bytes);
             }
             Request::SwapRegister(register, expected, bytes) => {
                 body.u8(6).u8(number_of(*register));
@@ -170,7 +223,7 @@ impl Request<'_> {
     pub fn decode(body: &[u8]) -> Result<Request<'_>, FrameError> {
         decode(body, |kind, reader| {
             Some(match kind {
-                1 => Request::AppendAt(reader.u64()?, reader.counted()?),
+                APPEND_AT => Request::AppendAt(reader.u64()?, reader.counted()?),
                 2 => Request::ReadSeveral(reader.list(Reader::u64)?),
                 3 => Request::List(reader.u64()?),
                 4 => Request::Remove(reader.list(Reader::u64)?),

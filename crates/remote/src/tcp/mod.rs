@@ -10,16 +10,22 @@
 //! that breaks does not show if a request was done, as with every store
 //! ([`StoreError::Unclear`](sardonyx_storage::remote_log::store::StoreError::Unclear)).
 //!
-//! - `message`: requests and answers as bytes; - `client`: the store's interface; - `server`: connections.
+//! - `message`: requests and answers as bytes; `client`: the store's interface; `ahead`: groups of the next entry;
+//! - `server`: connections; `receiving`: their requests.
 
+mod ahead;
+#[cfg(test)]
+mod ahead_tests;
 mod client;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod message;
+mod receiving;
 mod server;
 #[cfg(test)]
 mod tests;
 
+use client::Link;
 pub use client::{TLS_VARIABLE, TOKEN_FILE_VARIABLE, TcpLog};
 pub use server::{StoreServer, StoreServerError};
 
@@ -31,6 +37,9 @@ const PROTOCOL: Protocol = Protocol {
     version: 1,
     within: Duration::from_secs(5),
 };
+
+/// A bit of a server's welcome: it takes parts of the next entry.
+const TAKES_AHEAD: u64 = 1;
 
 /// The most bytes of an entry or of an object.
 const CONTENT_BYTES_MAX: u64 = 64 << 20;

@@ -4,10 +4,10 @@
 //! time, and one answer, of at most 65 MiB. An idle connection is closed after a minute, and its client opens another one.
 
 use super::message::{Answer, Failed, Request};
-use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, PROTOCOL};
+use super::receiving::{Received, Receiver};
+use super::{CONTENT_BYTES_MAX, PROTOCOL, TAKES_AHEAD};
 use crate::place::{RemoteOptions, open};
 use crate::served::ServedLog;
-use sardonyx_base::frame::{self, Body};
 use sardonyx_base::greeting::{GreetingError, Trust, send};
 use sardonyx_base::listening::Listening;
 use sardonyx_base::random::system_random;
@@ -33,9 +33,6 @@ const WRITE_MAX: Duration = Duration::from_secs(30);
 
 /// The most bytes of entries in one answer; one entry may be longer.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
-
-/// Memory of a request that is kept for the next one of its connection: the largest entry of a serving host's log fits.
-const BODY_BYTES_KEPT: usize = 17 << 20;
 
 /// The object with the random number of the store.
 const IDENTITY_OBJECT: &str = "server/identity";
@@ -142,8 +139,8 @@ impl Drop for Served<'_> {
     }
 }
 
-/// The welcome of a client: the most bytes of an entry, and the random number with which this store began. One that was
-/// emptied begins with another.
+/// The welcome of a client: the most bytes of an entry, the random number with which this store began, and what it can do
+/// beyond the first version. A store that was emptied begins with another number.
 fn welcome(store: &dyn RemotePlace) -> Result<Vec<u8>, StoreError> {
     // On a full disk nothing can be created, and existing entries are served all the same.
     let identity = match store.read_object(IDENTITY_OBJECT)? {
@@ -151,7 +148,8 @@ fn welcome(store: &dyn RemotePlace) -> Result<Vec<u8>, StoreError> {
         None => new_identity(store)?,
     };
     let entry_bytes_max = store.entry_bytes_max().min(CONTENT_BYTES_MAX);
-    Ok([&entry_bytes_max.to_le_bytes()[..], &identity].concat())
+    let abilities = TAKES_AHEAD.to_le_bytes();
+    Ok([&entry_bytes_max.to_le_bytes()[..], &identity, &abilities].concat())
 }
 
 fn new_identity(store: &dyn RemotePlace) -> Result<Vec<u8>, StoreError> {
@@ -176,21 +174,27 @@ fn answer_all(
     let limits = stream.socket().set_read_timeout(Some(IDLE_MAX));
     let limits = limits.and_then(|()| stream.socket().set_write_timeout(Some(WRITE_MAX)));
     limits.map_err(|source| broke("set a time limit", source))?;
-    let mut body = Body::default();
+    let mut receiver = Receiver::default();
     loop {
-        frame::read_into(&mut stream, &(1..=BODY_BYTES_MAX), &mut body)?;
-        let answer = match Request::decode(body.bytes()) {
-            Ok(request) => {
-                answer(store, request).unwrap_or_else(|error| Answer::Failed(failed(store, error)))
+        let answer = match receiver.next(&mut stream)? {
+            Received::Part => continue,
+            Received::Entry(number, entry) => {
+                let appended = store.append_received(number, entry);
+                answer_of(store, appended.map(Answer::Appended))
             }
-            Err(error) => Answer::Failed(Failed::Refused {
+            Received::Request(Ok(request)) => answer_of(store, answer(store, request)),
+            Received::Request(Err(error)) => Answer::Failed(Failed::Refused {
                 what: "the request".into(),
                 reason: error.to_string(),
             }),
         };
-        body.clear(BODY_BYTES_KEPT);
+        receiver.clear();
         send(&mut stream, &[&answer.encode()]).map_err(|source| broke("answer", source))?;
     }
+}
+
+fn answer_of(store: &dyn RemotePlace, answer: Result<Answer, StoreError>) -> Answer {
+    answer.unwrap_or_else(|error| Answer::Failed(failed(store, error)))
 }
 
 fn broke(operation: &'static str, source: io::Error) -> GreetingError {

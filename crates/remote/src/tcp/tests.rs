@@ -18,14 +18,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-fn trust(token: Option<&str>) -> Trust {
+pub(super) fn trust(token: Option<&str>) -> Trust {
     Trust {
         transport: Arc::new(Plain),
         token: token.map(|token| Token::new(token).unwrap()),
     }
 }
 
-fn options(trust: Trust) -> RemoteOptions {
+pub(super) fn options(trust: Trust) -> RemoteOptions {
     RemoteOptions {
         trust: Some(trust),
         // Longer than any test: none waits for an answer that does not come.
@@ -34,7 +34,7 @@ fn options(trust: Trust) -> RemoteOptions {
     }
 }
 
-fn serve(store: &Arc<MemoryStore>, token: Option<&str>) -> (StoreServer, String) {
+pub(super) fn serve(store: &Arc<MemoryStore>, token: Option<&str>) -> (StoreServer, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = StoreServer::start(store.clone(), listener, trust(token)).unwrap();
     let address = server.address().to_string();

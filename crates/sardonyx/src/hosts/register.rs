@@ -63,25 +63,30 @@ pub(super) fn put(
     clear(swapped, silent)
 }
 
+/// True if the replacement before was refused, as a conflict; false if there was none, or it has no answer.
+type IsRefused = bool;
+
 /// Replaces the register by the result of a function, if there is one, for as long as the store is asked.
 pub(super) fn replace(
     remote: &RemoteLog,
-    mut made_of: impl FnMut(Option<&StoredRegister>) -> Result<Option<Replacement>, Error>,
+    mut made_of: impl FnMut(Option<&StoredRegister>, IsRefused) -> Result<Option<Replacement>, Error>,
 ) -> Result<(), Error> {
     let store = &remote.store;
+    let mut is_refused = false;
     let replaced = ask(&remote.patience, || {
         // A conflict is an answer: mostly a sign of the serving host, which comes eight times in its wait.
         for _ in 0..CONFLICTS_MAX {
             let stored = store.read_register(Register::Primary)?;
-            let replacement = match made_of(stored.as_ref()) {
+            let replacement = match made_of(stored.as_ref(), is_refused) {
                 Ok(Some(replacement)) => replacement,
                 Ok(None) => return Ok(Ok(())),
                 Err(error) => return Ok(Err(error)),
             };
             let (text, expected) = (replacement.record.encode(), replacement.expected.as_ref());
+            is_refused = false;
             match store.swap_register(Register::Primary, expected, text.as_bytes())? {
                 Swapped::Ok => return Ok(Ok(())),
-                Swapped::Conflict => {}
+                Swapped::Conflict => is_refused = true,
             }
         }
         Err(StoreError::Unclear {
@@ -117,18 +122,28 @@ fn stored_identity(remote: &RemoteLog) -> Result<u64, Error> {
 ///
 /// # Errors
 /// The store's, also when it does not take the wish within its patience ([`RemoteLog::patience`]); [`Error::NotFound`] if
-/// no host ever served; [`Error::Refused`] for a name that no host can have.
+/// no host ever served; [`Error::Refused`] for a name that no host can have; [`Error::Unavailable`] if another host began to
+/// serve meanwhile, and it is not known whether the wish arrived before.
 pub fn promote(remote: &RemoteLog, to: &str) -> Result<(), Error> {
     if to != ANY_OTHER && !is_host_name(to) {
         return Err(HostError::Name { name: to.into() }.into());
     }
     let mut wish = Wish::new(stored_identity(remote)?, to);
-    replace(remote, |stored| match wish.found(stored)? {
-        Wished::Put(replacement) => Ok(Some(replacement)),
-        Wished::Done => Ok(None),
-        Wished::NoHost => {
-            let place = remote.store.place();
-            Err(HostError::NoHost { place }.into())
+    replace(remote, |stored, is_refused| {
+        if is_refused {
+            wish.is_refused();
+        }
+        match wish.found(stored)? {
+            Wished::Put(replacement) => Ok(Some(replacement)),
+            Wished::Done => Ok(None),
+            Wished::NoHost => {
+                let place = remote.store.place();
+                Err(HostError::NoHost { place }.into())
+            }
+            Wished::Other(host) => {
+                let wanted = to.into();
+                Err(HostError::OtherServes { host, wanted }.into())
+            }
         }
     })
 }

@@ -460,7 +460,7 @@ impl Shared {
     /// Records the end of the term, unless another host has the register.
     fn release(&self, to_others: bool) -> Result<(), Error> {
         self.lease.set(None);
-        replace(&self.remote, |stored| {
+        replace(&self.remote, |stored, _| {
             let found = self.record.lock().found(stored)?;
             Ok(found.map(|found| Record::release(found, to_others)))
         })

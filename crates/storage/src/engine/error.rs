@@ -135,13 +135,13 @@ pub enum OpenError {
         /// Recovery's error.
         source: RecoveryError,
     },
-    /// The following entry was deleted from the store, and the log here cannot be compared with the rest there.
+    /// The following entry was deleted from the store, and the directory cannot begin anew by itself.
     #[error(
-        "the next entry, {number}, is deleted from the store, whose log begins at entry {first}; another host has \
-         continued since, and the log here is longer than the newest base, so it may have transactions that no \
-         other host has. Nothing \
-         is changed. `sardonyx backup` makes a database of its own of this directory; an absent or empty directory that is \
-         opened with the store begins with the store's state, and `sardonyx store clone` makes a copy of that"
+        "the next entry, {number}, is deleted from the store, whose log begins at entry {first}; the log here is longer \
+         than the newest base, which is of no later epoch, or parts of this directory are elsewhere, so it does not begin \
+         anew by itself. Nothing is changed. `sardonyx backup` makes a database of its own of this directory; an absent or \
+         empty directory that is opened with the store begins with the store's state, and `sardonyx store clone` makes a \
+         copy of that"
     )]
     StoreTrimmed {
         /// The requested number.

@@ -28,6 +28,15 @@ pub struct GroupBuilder {
     limit: usize,
     /// None: the log is prepared for any transaction.
     room: Option<Room>,
+    /// The records of which the checksum is known.
+    summed: Summed,
+}
+
+/// The beginning of a group's records whose checksum is known already.
+#[derive(Clone, Copy, Debug, Default)]
+struct Summed {
+    bytes: usize,
+    sum: u32,
 }
 
 /// The end of a transaction's records: see [`GroupBuilder::mark`].
@@ -54,6 +63,22 @@ impl GroupBuilder {
             last_record: GROUP_HEADER_BYTES,
             limit: 0,
             room: None,
+            summed: Summed::default(),
+        }
+    }
+
+    /// A group of bytes of a log whose records are of another kind ([`GroupBuilder::push_bytes`]): in a buffer with room for
+    /// the header before them. Their checksum is known.
+    pub(crate) fn of_bytes(buffer: AlignedBuffer, sum: u32) -> Self {
+        let bytes = buffer.len() - GROUP_HEADER_BYTES;
+        GroupBuilder {
+            transactions: 1,
+            transaction_start: buffer.len(),
+            last_record: GROUP_HEADER_BYTES,
+            limit: 0,
+            room: None,
+            summed: Summed { bytes, sum },
+            buffer,
         }
     }
 
@@ -347,9 +372,13 @@ impl Sequencer {
             spanned_bytes: self.layout.spanned_bytes(on_disk as u64),
         };
         self.next = header.next_position();
-        let mut buffer = builder.buffer;
+        let (mut buffer, summed) = (builder.buffer, builder.summed);
         buffer.extend_zeroed(on_disk);
-        SealedGroup { header, buffer }
+        SealedGroup {
+            header,
+            buffer,
+            summed,
+        }
     }
 }
 
@@ -358,6 +387,7 @@ impl Sequencer {
 pub struct SealedGroup {
     header: GroupHeader,
     buffer: AlignedBuffer,
+    summed: Summed,
 }
 
 impl SealedGroup {
@@ -365,7 +395,8 @@ impl SealedGroup {
     /// now.
     pub fn finish(&mut self, durable_number: u64) {
         self.header.durable_number = durable_number;
-        self.header.payload_checksum = crc32c::crc32c(self.payload());
+        let Summed { bytes, sum } = self.summed;
+        self.header.payload_checksum = crc32c::crc32c_append(sum, &self.payload()[bytes..]);
         let first = self.buffer.first_chunk_mut().expect("a group has a header");
         self.header.encode(first);
     }
@@ -381,7 +412,11 @@ impl SealedGroup {
         let valid = buffer.len() == header.bytes_on_disk()
             && payload.is_some_and(|payload| header.payload_is_valid(payload));
         if valid {
-            Ok(SealedGroup { header, buffer })
+            Ok(SealedGroup {
+                header,
+                buffer,
+                summed: Summed::default(),
+            })
         } else {
             Err(buffer)
         }
@@ -425,6 +460,16 @@ impl SealedGroup {
     /// All its bytes on disk.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer
+    }
+
+    /// CRC-32C of these bytes, of a group that is finished. Only its header is read: that has the checksum of the records, and
+    /// zeroes follow these.
+    pub fn sum(&self) -> u32 {
+        let records = self.header.payload_bytes as usize;
+        let header = crc32c::crc32c(&self.buffer[..GROUP_HEADER_BYTES]);
+        let sum = crc32c::crc32c_joined(header, self.header.payload_checksum, records);
+        let zeroes = self.buffer.len() - GROUP_HEADER_BYTES - records;
+        crc32c::crc32c_zeroes(sum, zeroes)
     }
 
     /// Gives the buffer back for another group.

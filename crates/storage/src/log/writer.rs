@@ -32,7 +32,7 @@ mod thread;
 mod writing;
 
 pub use gathering::Gathering;
-pub use remote::RemoteCopy;
+pub use remote::{RemoteCopy, SendsAhead};
 
 use super::durable::DurablePrefix;
 use super::follow::Feed;

@@ -23,6 +23,7 @@ use super::reader::{Read, Reader, decode_boundary};
 use super::store::{Appended, Listed, Register};
 
 /// The result of a claim.
+#[allow(clippy::large_enum_variant, reason = "it is moved once for each entry of a claim")]
 #[derive(Debug)]
 pub enum Claiming {
     /// An entry that is to be applied first. The claim goes on.
@@ -159,7 +160,7 @@ impl Claim {
     ) -> Result<Option<Claiming>, RemoteLogError> {
         match found {
             None => self.state = State::Putting(fence),
-            Some(bytes) if bytes == fence.bytes() => self.state = State::Boundary(fence),
+            Some(bytes) if fence.is(&bytes) => self.state = State::Boundary(fence),
             Some(bytes) => {
                 let read = self.reader.found(Some(bytes));
                 return self.read(read);
@@ -177,10 +178,7 @@ impl Machine for Claim {
         let request = match &self.state {
             State::Reading => self.reader.request().1,
             State::Listing => Request::List { from: number },
-            State::Putting(fence) => Request::Append {
-                number: fence.head().number,
-                bytes: fence.bytes(),
-            },
+            State::Putting(fence) => Request::Append(fence),
             State::ReadingBack(fence) => Request::Read(fence.head().number),
             State::Boundary(_) => Request::ReadRegister(Register::Boundary),
         };

@@ -15,23 +15,24 @@
 //! taken: when it is full, transactions wait.
 
 use super::RemoteLogError;
-use super::entry::EntryBuilder;
+use super::entry::{ENTRY_HEAD_BYTES, EntryBuilder};
 use super::in_store::InStore;
 use super::known::Known;
 use super::record::Record;
 use super::shell::RemoteWriter;
+use super::store::RemoteStore;
 use crate::checkpoint::CheckpointStage;
 use crate::disk::Disk;
 use crate::log::follow::Follower;
 use crate::log::group::GroupHeader;
 use crate::log::pool::DurableGroup;
 use crate::log::segment::Segments;
-use crate::log::writer::{LogWriter, RemoteCopy};
+use crate::log::writer::{LogWriter, RemoteCopy, SendsAhead};
 use crate::log::{LogError, LogLayout};
 use sardonyx_base::events;
 use sardonyx_base::seldom::Seldom;
 use sardonyx_base::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -65,15 +66,28 @@ impl EntryOfGroups {
         EntryOfGroups { entry, last: None }
     }
 
-    /// Adds a group. Returns the entry before, if both would be more than these bytes.
+    /// Adds a copy of a group. Returns the entry before, if both would be more than these bytes.
     pub fn push(&mut self, header: &GroupHeader, bytes: &[u8], most: u64) -> Option<FullEntry> {
-        let full = match self.entry.bytes() + bytes.len() as u64 > most {
-            true => self.take(),
-            false => None,
-        };
+        let full = self.take_before(bytes.len(), most);
         self.entry.push(bytes);
         self.last = Some(*header);
         full
+    }
+
+    /// Adds a group that stays where it is.
+    fn push_shared(&mut self, group: &Arc<DurableGroup>, most: u64) -> Option<FullEntry> {
+        let full = self.take_before(group.bytes().len(), most);
+        self.entry.push_shared(group.clone());
+        self.last = Some(*group.header());
+        full
+    }
+
+    /// The entry so far, if it would have more than these bytes with a group of so many.
+    fn take_before(&mut self, bytes: usize, most: u64) -> Option<FullEntry> {
+        match self.entry.bytes() + bytes as u64 > most {
+            true => self.take(),
+            false => None,
+        }
     }
 
     /// Without a group yet, the next entry gets the memory of the writer's last one.
@@ -108,7 +122,7 @@ fn put_groups(
 ) -> Result<(), LogError> {
     let mut waiting = EntryOfGroups::in_memory_of(first);
     for group in groups {
-        if let Some(full) = waiting.push(group.header(), group.bytes(), most) {
+        if let Some(full) = waiting.push_shared(group, most) {
             put(full)?;
         }
     }
@@ -172,6 +186,16 @@ impl StoreCopy {
     /// The place up to which the store has the log.
     pub fn known(&self) -> &Known {
         &self.known
+    }
+
+    /// The way of groups of the next entry, if the store takes them before that is complete.
+    pub fn ahead(&self) -> Option<AheadOfEntry> {
+        let store = self.writer.store().clone();
+        store.ahead().is_some().then(|| AheadOfEntry {
+            store,
+            most: self.entry_bytes,
+            bytes: AtomicU64::new(0),
+        })
     }
 
     /// Makes this the copy of a log: when that is full, the store's place is recorded.
@@ -305,6 +329,33 @@ impl RemoteCopy for StoreCopy {
 
     fn is_stable_here(&mut self, below: u64) {
         self.record.write_below(below);
+    }
+}
+
+/// Sends groups of the next entry to a store, as many as go into one.
+#[derive(Debug)]
+pub struct AheadOfEntry {
+    store: Arc<dyn RemoteStore>,
+    /// The most bytes of an entry.
+    most: u64,
+    /// The bytes of the next entry, without its head; more than the most if a group did not go into it.
+    bytes: AtomicU64,
+}
+
+impl SendsAhead for AheadOfEntry {
+    fn send(&self, group: &Arc<DurableGroup>) {
+        let bytes = group.bytes().len() as u64;
+        let before = self.bytes.fetch_add(bytes, Ordering::SeqCst);
+        if ENTRY_HEAD_BYTES as u64 + before + bytes <= self.most
+            && let Some(ahead) = self.store.ahead()
+        {
+            ahead.send(group);
+        }
+    }
+
+    fn end(&self) {
+        self.bytes.store(0, Ordering::SeqCst);
+        self.store.ahead().iter().for_each(|ahead| ahead.end());
     }
 }
 

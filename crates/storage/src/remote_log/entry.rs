@@ -8,11 +8,18 @@
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+mod building;
+
+pub use building::EntryBuilder;
+
 use super::RemoteLogError;
 use super::position::{EntryPosition, Epoch};
 use crate::log::group::GroupHeader;
+use crate::log::pool::DurableGroup;
 use sardonyx_base::bytes::{u32_at, u64_at};
 use sardonyx_base::crc32c;
+use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Bytes of an entry's head; the length of a fence.
 pub const ENTRY_HEAD_BYTES: usize = 72;
@@ -21,14 +28,6 @@ pub const ENTRY_HEAD_BYTES: usize = 72;
 pub const ENTRY_VERSION: u32 = 1;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SdxE");
-
-/// Memory of an entry that is kept for the next one: that of the largest entry with several groups
-/// ([`record_bytes`](super::copy::record_bytes)).
-#[cfg(feature = "hosts")]
-const BYTES_KEPT: usize = 16 << 20;
-
-/// Bytes that are summed and copied at once.
-const SUMMED_BYTES: usize = 64 << 10;
 
 const FENCE: u32 = 0;
 const GROUPS: u32 = 1;
@@ -129,22 +128,32 @@ pub enum EntryError {
 }
 
 /// An entry with its bytes.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Entry {
     head: EntryHead,
+    /// The head, and the groups that were copied or read.
     bytes: Vec<u8>,
+    /// The other groups, behind these, where they are.
+    shared: Vec<Arc<DurableGroup>>,
 }
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.head == other.head && self.is(&other.bytes())
+    }
+}
+
+impl Eq for Entry {}
 
 impl Entry {
     /// The fence with which this epoch begins at this place, made at this time.
     pub fn fence(identity: u64, at: EntryPosition, epoch: Epoch, writer: u64, time: u64) -> Entry {
-        let bytes = vec![0; ENTRY_HEAD_BYTES];
         let after = EntryPosition {
             epoch,
             writer,
             ..at
         };
-        Entry::sealed(identity, after, (bytes, 0), time)
+        EntryBuilder::new().sealed(identity, after, time)
     }
 
     /// The entry read, if an encoder made it.
@@ -163,7 +172,11 @@ impl Entry {
         }
         let found = crc32c::crc32c(payload);
         match found == head.payload_checksum {
-            true => Ok(Entry { head, bytes }),
+            true => Ok(Entry {
+                head,
+                bytes,
+                shared: Vec::new(),
+            }),
             false => Err(EntryError::Payload {
                 expected: head.payload_checksum,
                 found,
@@ -177,16 +190,70 @@ impl Entry {
     }
 
     /// Head and groups: the bytes in the store.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    pub fn bytes(&self) -> Cow<'_, [u8]> {
+        match self.shared.is_empty() {
+            true => Cow::Borrowed(&self.bytes),
+            false => Cow::Owned(self.parts().concat()),
+        }
     }
 
-    /// The groups.
+    /// The same in several parts, in order.
+    pub fn parts(&self) -> Vec<&[u8]> {
+        let shared = self.shared.iter().map(|group| group.bytes());
+        std::iter::once(&self.bytes[..]).chain(shared).collect()
+    }
+
+    /// The number of these bytes.
+    pub fn length(&self) -> usize {
+        ENTRY_HEAD_BYTES + self.head.payload_bytes as usize
+    }
+
+    /// CRC-32C of these bytes, of which only the head is read.
+    pub fn sum(&self) -> u32 {
+        let head = self.bytes.get(..ENTRY_HEAD_BYTES).unwrap_or_default();
+        let EntryHead {
+            payload_checksum,
+            payload_bytes,
+            ..
+        } = self.head;
+        crc32c::crc32c_joined(
+            crc32c::crc32c(head),
+            payload_checksum,
+            payload_bytes as usize,
+        )
+    }
+
+    /// The same without these groups, if it begins with them and they are where they were; then nothing is copied.
+    pub fn parts_behind(&self, groups: &[Arc<DurableGroup>]) -> Option<Vec<&[u8]>> {
+        let (first, rest) = self.shared.split_at_checked(groups.len())?;
+        let are_first = first
+            .iter()
+            .zip(groups)
+            .all(|(one, other)| Arc::ptr_eq(one, other));
+        let head =
+            Some(&self.bytes[..]).filter(|head| head.len() == ENTRY_HEAD_BYTES && are_first)?;
+        let rest = rest.iter().map(|group| group.bytes());
+        Some(std::iter::once(head).chain(rest).collect())
+    }
+
+    /// True if these are its bytes.
+    pub fn is(&self, bytes: &[u8]) -> bool {
+        let mut left = bytes;
+        let is_next = |part: &[u8]| {
+            let rest = left.strip_prefix(part);
+            left = rest.unwrap_or_default();
+            rest.is_some()
+        };
+        self.parts().into_iter().all(is_next) && left.is_empty()
+    }
+
+    /// The groups of an entry that was read.
     pub fn payload(&self) -> &[u8] {
         self.bytes.get(ENTRY_HEAD_BYTES..).unwrap_or_default()
     }
 
-    /// The groups, one by one: each with its header, in the form on disk. Its records are not checked.
+    /// The groups of an entry that was read, one by one: each with its header, in the form on disk. Its records are not
+    /// checked.
     ///
     /// # Errors
     /// [`RemoteLogError::Groups`], and then nothing more.
@@ -205,91 +272,6 @@ impl Entry {
             offset += bytes.len();
             Some(Ok((header, bytes)))
         })
-    }
-
-    /// An entry at this place, of this place's epoch and writer. The bytes have room for the head in front, and groups of this
-    /// checksum.
-    #[inline]
-    fn sealed(
-        identity: u64,
-        at: EntryPosition,
-        (mut bytes, payload_checksum): (Vec<u8>, u32),
-        time: u64,
-    ) -> Entry {
-        let payload = bytes.get(ENTRY_HEAD_BYTES..).unwrap_or_default();
-        let mut head = EntryHead {
-            identity,
-            number: at.next,
-            epoch: at.epoch,
-            writer: at.writer,
-            checksum_before: at.checksum,
-            time: time.max(at.time),
-            payload_bytes: payload.len() as u64,
-            payload_checksum,
-            checksum: 0,
-        };
-        if let Some(into) = bytes.first_chunk_mut() {
-            head.checksum = encode_head(&head, into);
-        }
-        Entry { head, bytes }
-    }
-}
-
-/// An entry that is being filled with groups. It keeps its memory.
-#[derive(Debug)]
-pub struct EntryBuilder {
-    bytes: Vec<u8>,
-    /// CRC-32C of the groups so far.
-    checksum: u32,
-}
-
-impl Default for EntryBuilder {
-    fn default() -> Self {
-        EntryBuilder {
-            bytes: vec![0; ENTRY_HEAD_BYTES],
-            checksum: 0,
-        }
-    }
-}
-
-impl EntryBuilder {
-    /// Without groups.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Without groups, in the memory of an entry that is needed no longer.
-    #[cfg(feature = "hosts")]
-    pub(super) fn in_place_of(entry: Entry) -> Self {
-        let mut bytes = entry.bytes;
-        bytes.clear();
-        bytes.shrink_to(BYTES_KEPT);
-        bytes.resize(ENTRY_HEAD_BYTES, 0);
-        EntryBuilder { bytes, checksum: 0 }
-    }
-
-    /// Appends a group. Each piece is summed while the processor still has it.
-    pub fn push(&mut self, group: &[u8]) {
-        self.bytes.reserve(group.len());
-        for piece in group.chunks(SUMMED_BYTES) {
-            self.checksum = crc32c::crc32c_append(self.checksum, piece);
-            self.bytes.extend_from_slice(piece);
-        }
-    }
-
-    /// Its bytes as an entry, with the head.
-    pub fn bytes(&self) -> u64 {
-        self.bytes.len() as u64
-    }
-
-    /// True if it has no group.
-    pub fn is_empty(&self) -> bool {
-        self.bytes.len() == ENTRY_HEAD_BYTES
-    }
-
-    /// The entry at this place, by this place's writer, made at this time. `None` if it is empty: that would be a fence.
-    pub fn seal(self, identity: u64, at: EntryPosition, time: u64) -> Option<Entry> {
-        (!self.is_empty()).then(|| Entry::sealed(identity, at, (self.bytes, self.checksum), time))
     }
 }
 
@@ -392,6 +374,7 @@ mod tests {
             let entry = entry(identity, at, &payload);
             prop_assert_eq!(&Entry::decode(entry.bytes().to_vec()), &Ok(entry.clone()));
             prop_assert_eq!(entry.payload(), &payload);
+            prop_assert_eq!((entry.length(), entry.sum()), (entry.bytes().len(), crc32c::crc32c(&entry.bytes())));
             prop_assert_eq!(entry.head().is_fence(), payload.is_empty());
             let mut bytes = entry.bytes().to_vec();
             let bit = flipped.index(bytes.len() * 8);
@@ -400,7 +383,7 @@ mod tests {
             for length in [0, 71, entry.bytes().len() - 1] {
                 prop_assert!(Entry::decode(entry.bytes()[..length].to_vec()).is_err());
             }
-            let longer = [entry.bytes(), &[0]].concat();
+            let longer = [&entry.bytes()[..], &[0]].concat();
             prop_assert!(Entry::decode(longer).is_err());
         }
 
@@ -427,7 +410,7 @@ mod tests {
                     time: head.time,
                 };
                 let again = entry(head.identity, at, decoded.payload());
-                prop_assert_eq!(again.bytes(), bytes);
+                prop_assert_eq!(again.bytes().into_owned(), bytes);
             }
         }
     }

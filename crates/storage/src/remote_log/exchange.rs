@@ -6,6 +6,7 @@
 //! for late answers.
 
 use super::RemoteLogError;
+use super::entry::Entry;
 use super::planted::{self, Planted};
 use super::position::EntryPosition;
 use super::store::{
@@ -61,13 +62,8 @@ pub enum Request<'a> {
         /// The least number that is listed.
         from: u64,
     },
-    /// [`RemoteStore::append_at`].
-    Append {
-        /// The entry's number.
-        number: u64,
-        /// The entry.
-        bytes: &'a [u8],
-    },
+    /// [`RemoteStore::append_entry`], at the entry's number.
+    Append(&'a Entry),
     /// [`RemoteStore::remove`].
     Remove(&'a [u64]),
     /// [`RemoteStore::read_register`].
@@ -111,8 +107,9 @@ impl Request<'_> {
         let answer = match *self {
             Request::Read(number) => store.read(number).map(Answer::Read),
             Request::List { from } => store.list(from).map(Answer::Listed),
-            Request::Append { number, bytes } => {
-                store.append_at(number, bytes).map(Answer::Appended)
+            Request::Append(entry) => {
+                let appended = store.append_entry(entry.head().number, entry);
+                appended.map(Answer::Appended)
             }
             Request::Remove(numbers) => store.remove(numbers).map(|()| Answer::Removed),
             Request::ReadRegister(register) => store.read_register(register).map(Answer::Register),

@@ -80,6 +80,8 @@ pub mod primary;
 #[cfg(feature = "hosts")]
 pub mod reader;
 #[cfg(feature = "hosts")]
+pub mod received;
+#[cfg(feature = "hosts")]
 mod record;
 #[cfg(feature = "hosts")]
 pub mod shell;

@@ -133,7 +133,7 @@ impl Owner {
     ) -> Result<Option<EntryPosition>, RemoteLogError> {
         match found {
             None => self.state = State::Putting(entry),
-            Some(bytes) if bytes == entry.bytes() => return Ok(self.durable(entry)),
+            Some(bytes) if entry.is(&bytes) => return Ok(self.durable(entry)),
             Some(bytes) => match Entry::decode(bytes) {
                 // It may be this one all the same.
                 Err(_) if self.doubts.again() => self.state = State::ReadingBack(entry),
@@ -173,10 +173,7 @@ impl Machine for Owner {
     /// For use while [`Owner::is_appending`].
     fn request(&self) -> (Ticket, Request<'_>) {
         let request = match &self.state {
-            State::Putting(entry) => Request::Append {
-                number: entry.head().number,
-                bytes: entry.bytes(),
-            },
+            State::Putting(entry) => Request::Append(entry),
             State::Superseded(_) => Request::ReadRegister(Register::Boundary),
             State::ReadingBack(_) | State::Idle => Request::Read(self.at.next),
         };

@@ -356,6 +356,11 @@ impl RemoteWriter {
         drive(&mut self.owner, &*self.store, &once)
     }
 
+    /// The store of the log.
+    pub(crate) fn store(&self) -> &Arc<dyn RemoteStore> {
+        &self.store
+    }
+
     /// The time for which a store is asked again.
     pub fn patience(&self) -> &Patience {
         &self.patience

@@ -7,6 +7,10 @@
 //!
 //! After a failure a request may be done, be done later, or twice. No implementation repeats one.
 
+use super::entry::Entry;
+#[cfg(feature = "hosts")]
+use super::received::ReceivedEntry;
+use crate::log::writer::SendsAhead;
 use std::fmt::Debug;
 
 /// The result of creating an entry.
@@ -160,6 +164,27 @@ pub trait RemoteStore: Send + Sync + Debug {
 
     /// Creates an entry, if there is none under this number. It is durable before this returns.
     fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError>;
+
+    /// The same for an entry whose bytes are in several parts, by a store that need not put them together.
+    fn append_entry(&self, number: u64, entry: &Entry) -> Result<Appended, StoreError> {
+        self.append_at(number, &entry.bytes())
+    }
+
+    /// Where a group of the next entry can be sent before that is complete, if the store has such a way.
+    fn ahead(&self) -> Option<&dyn SendsAhead> {
+        None
+    }
+
+    /// The same for an entry that came from another process, by a store that need not copy it. The memory is used again for the next
+    /// one, or exchanged for other memory.
+    #[cfg(feature = "hosts")]
+    fn append_received(
+        &self,
+        number: u64,
+        entry: &mut ReceivedEntry,
+    ) -> Result<Appended, StoreError> {
+        self.append_at(number, entry.bytes())
+    }
 
     /// An entry's bytes, if there is one.
     fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError>;

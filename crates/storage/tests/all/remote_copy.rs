@@ -172,7 +172,7 @@ fn with_log(store: &Arc<Store>, body: impl FnOnce(&Pen<()>)) {
     std::thread::scope(|scope| {
         scope.spawn(|| log.run());
         scope.spawn(|| log.room().run(&NoCheckpoints));
-        scope.spawn(|| log.run_remote(&mut copy));
+        scope.spawn(|| log.run_remote(&mut copy, None));
         let closing = Closing { log: &log, store };
         body(&pen);
         drop(closing);

@@ -1,11 +1,13 @@
 //! Bases of a database in a store, copies at any place of its log, and the retention of the past.
 
-use crate::common::store::{Lossy, Primary, caught_up, disk, follow, impatient, options, put_base};
+use crate::common::store::{
+    Lossy, Primary, caught_up, disk, follow, impatient, options, put_base, wait_until,
+};
 use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     CloneUntil, Cloned, Deleted, DurableAt, KeepInStore, OpenError, RemoteLog, StorageOptions,
-    clone_at, delete_past,
+    clone_at, delete_past, forks,
 };
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::objects::RemoteObjects;
@@ -157,18 +159,81 @@ fn left_behind(alone: u64, faults: Faults) -> (SimulatedDisk, StorageOptions) {
 }
 
 #[test]
-fn a_host_that_lags_behind_what_is_kept_begins_anew_unless_its_log_is_longer() {
-    let (behind, options) = left_behind(10, Faults::default());
-    let first = Primary::open(&behind, options).unwrap();
-    assert!((1..50).chain(100..=140).all(|number| first.has(number)));
-    assert!(!first.has(1000), "another host went on without it");
-    first.close();
-    // More groups than the base has: it is not thrown away, and nothing of it is changed.
-    let (ahead, options) = left_behind(60, Faults::default());
-    for _ in 0..2 {
-        let error = follow(&ahead, &options).map(drop).unwrap_err();
-        assert!(matches!(error, OpenError::StoreTrimmed { .. }), "{error}");
+fn a_host_that_lags_behind_what_is_kept_begins_anew_and_keeps_what_it_had_alone() {
+    // Less log than the base has, and more.
+    for alone in [10, 60] {
+        let (behind, options) = left_behind(alone, Faults::default());
+        let first = Primary::open(&behind, options).unwrap();
+        assert!((1..50).chain(100..=140).all(|number| first.has(number)));
+        assert!(!first.has(1000), "another host went on without it");
+        first.close();
+        let kept = forks(&behind).unwrap();
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        assert_eq!(kept[0].transactions, alone, "{kept:?}");
     }
+}
+
+#[test]
+fn a_follower_whose_record_is_old_and_whose_log_is_longer_than_the_base_begins_anew_and_loses_nothing()
+ {
+    let store = Arc::new(Lossy::default());
+    let options = impatient(options(&store, DurableAt::Both));
+    let (a, follower) = (disk(1), disk(2));
+    let first = Primary::open(&a, options.clone()).unwrap();
+    (1..=3).for_each(|number| first.commit(number).unwrap());
+    first.close();
+    caught_up(&follower, &options).close();
+    let second = Primary::open(&disk(3), options.clone()).unwrap();
+    second.commit(4).unwrap();
+    put_base(&disk(4), &options);
+    (5..=8).for_each(|number| second.commit(number).unwrap());
+    // It has all of them, and its record is of the first epoch.
+    let replica = caught_up(&follower, &options);
+    let follower = follower.next_process(Faults::default());
+    drop(replica);
+    assert!(keep(&options, 1).log.entries > 0);
+    let replica = caught_up(&follower, &options);
+    assert_eq!(replica.known().log.transactions, 8);
+    replica.close();
+    assert!(forks(&follower).unwrap().is_empty(), "it had nothing alone");
+    second.close();
+    let opened = Primary::open(&follower, options).unwrap();
+    assert!((1..=8).all(|number| opened.has(number)));
+}
+
+#[test]
+fn i12_a_host_that_took_over_and_was_killed_keeps_aside_what_no_host_acknowledged() {
+    let store = Arc::new(Lossy::default());
+    let options = impatient(options(&store, DurableAt::Both));
+    let a = disk(1);
+    let first = Primary::open(&a, options.clone()).unwrap();
+    (1..=3).for_each(|number| first.commit(number).unwrap());
+    first.close();
+    // It takes over, and is killed when two groups are durable here alone.
+    let first = Primary::open(&a, options.clone()).unwrap();
+    store.cut_off(true);
+    let groups = [1000, 1001].map(|number| first.execute(number).unwrap());
+    assert_eq!(groups[0] + 1, groups[1]);
+    let written = || first.engine.commit().statistics().groups;
+    wait_until("two groups on this disk", || written() >= 2);
+    first.engine.begin_to_close();
+    assert!(groups.iter().all(|group| first.wait(*group).is_err()));
+    let behind = a.restart(Faults::default());
+    drop(first);
+    store.cut_off(false);
+    // Another host has a base with another group in place of the first one.
+    let second = Primary::open(&disk(3), options.clone()).unwrap();
+    second.commit(100).unwrap();
+    put_base(&disk(4), &options);
+    assert!(keep(&options, 1).log.entries > 0);
+    let first = Primary::open(&behind, options).unwrap();
+    drop(second);
+    assert!((1..=3).chain([100]).all(|number| first.has(number)));
+    assert!(![1000, 1001].iter().any(|number| first.has(*number)));
+    let kept = forks(&behind).unwrap();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(kept[0].transactions, 2, "{kept:?}");
+    first.commit(4).unwrap();
 }
 
 /// Keeps so many bases, and deletes the entries before them.

@@ -10,7 +10,7 @@ use sardonyx_storage::log::policy::GroupPolicy;
 use sardonyx_storage::log::pool::DurableGroup;
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::supply::{Admission, FreesLog};
-use sardonyx_storage::log::writer::{LogWriter, RemoteCopy};
+use sardonyx_storage::log::writer::{LogWriter, RemoteCopy, SendsAhead};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::pen::Pen;
@@ -88,6 +88,21 @@ pub const USUAL: Scenario = Scenario {
 pub struct Copy {
     pub has: Arc<Mutex<Vec<u64>>>,
     pub appends_left: usize,
+    pub ahead: Arc<Ahead>,
+}
+
+/// The groups that were sent ahead: since the last append began, and before that.
+#[derive(Debug, Default)]
+pub struct Ahead(Mutex<[Vec<u64>; 2]>);
+
+impl SendsAhead for Ahead {
+    fn send(&self, group: &Arc<DurableGroup>) {
+        self.0.lock()[0].push(group.header().number);
+    }
+    fn end(&self) {
+        let mut sent = self.0.lock();
+        sent[1] = std::mem::take(&mut sent[0]);
+    }
 }
 
 impl RemoteCopy for Copy {
@@ -97,6 +112,9 @@ impl RemoteCopy for Copy {
         }
         self.appends_left -= 1;
         let numbers = groups.iter().map(|group| group.header().number);
+        let numbers: Vec<u64> = numbers.collect();
+        let sent = &self.ahead.0.lock()[1];
+        assert!(numbers.starts_with(sent), "{sent:?} of {numbers:?}");
         self.has.lock().extend(numbers);
         Ok(())
     }
@@ -257,8 +275,16 @@ impl Stage {
                 _ => usize::MAX,
             };
             let has = self.copied.clone();
-            let mut copy = Copy { has, appends_left };
-            threads.push(self.start(move |stage| stage.commit.run_remote(&mut copy)));
+            let ahead = Arc::new(Ahead::default());
+            let mut copy = Copy {
+                has,
+                appends_left,
+                ahead: ahead.clone(),
+            };
+            let sends = ahead.clone();
+            let body = move |stage: &Stage| stage.commit.run_remote(&mut copy, Some(&*ahead));
+            threads.push(self.start(body));
+            threads.push(self.start(move |stage| stage.commit.run_ahead(&*sends)));
             threads.push(self.start(move |stage| stage.commit.run_behind()));
         }
         let stage = self.clone();

@@ -99,10 +99,7 @@ impl Checker {
         let number = entry.head().number;
         let first = self.read.entry(number);
         let first = first.or_insert_with(|| entry.bytes().to_vec());
-        assert!(
-            first == entry.bytes(),
-            "entry {number} was read as another one"
-        );
+        assert!(entry.is(first), "entry {number} was read as another one");
         if let Some((transaction, _)) = self.acknowledged.get(&number) {
             let is_it = transaction_of(entry) == Some(*transaction);
             assert!(is_it, "entry {number} is not what was acknowledged");

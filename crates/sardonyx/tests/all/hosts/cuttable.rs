@@ -24,6 +24,8 @@ pub struct Cuttable {
     pub inner: Arc<MemoryStore>,
     pub is_cut_off: AtomicBool,
     pub only_reads: AtomicBool,
+    /// Registers are written, and the answers are lost.
+    pub loses_answers: AtomicBool,
     pub is_register_damaged: AtomicBool,
     pub panics_at_register: AtomicBool,
     at_swap: Mutex<Option<AtSwap>>,
@@ -35,6 +37,7 @@ impl Cuttable {
             inner: inner.clone(),
             is_cut_off: AtomicBool::new(false),
             only_reads: AtomicBool::new(false),
+            loses_answers: AtomicBool::new(false),
             is_register_damaged: AtomicBool::new(false),
             panics_at_register: AtomicBool::new(false),
             at_swap: Mutex::default(),
@@ -61,11 +64,15 @@ impl Cuttable {
             || !is_read && self.only_reads.load(Ordering::SeqCst);
         match is_silent {
             false => answer,
-            true => Err(StoreError::Unclear {
-                what: "something".into(),
-                place: self.place(),
-                reason: "it is so in this test".into(),
-            }),
+            true => Err(self.no_answer()),
+        }
+    }
+
+    fn no_answer(&self) -> StoreError {
+        StoreError::Unclear {
+            what: "something".into(),
+            place: self.place(),
+            reason: "it is so in this test".into(),
         }
     }
 }
@@ -114,7 +121,11 @@ impl RemoteStore for Cuttable {
         if let Some(AtSwap(act)) = &mut *self.at_swap.lock().unwrap() {
             act(std::str::from_utf8(bytes).unwrap());
         }
-        self.inner.swap_register(register, expected, bytes)
+        let swapped = self.inner.swap_register(register, expected, bytes);
+        match self.loses_answers.load(Ordering::SeqCst) {
+            false => swapped,
+            true => Err(self.no_answer()),
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::cuttable::Cuttable;
 use super::{Number, host_options, options, wait_for};
+use sardonyx::Error;
 use sardonyx::hosts::{
-    DurableAt, Host, MemoryStore, Patience, Primary, RemoteLog, StopHost, TermState, primary,
-    promote,
+    ANY_OTHER, DurableAt, Host, MemoryStore, Patience, Primary, RemoteLog, StopHost, TermState,
+    primary, promote,
 };
-use sardonyx_storage::remote_log::store::{Register, RemoteStore};
+use sardonyx_storage::remote_log::store::{Register, RemoteStore, Swapped};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -149,4 +150,49 @@ fn a_wish_that_meets_signs_is_put_behind_them_without_a_pause() {
     promote(&impatient, "another").unwrap();
     let wanted = primary(&remote).unwrap().unwrap().wanted;
     assert_eq!(wanted.as_deref(), Some("another"));
+}
+
+#[test]
+fn a_wish_whose_answer_is_lost_is_repeated_until_it_is_there_and_not_on_the_next_host() {
+    let machine = tempfile::tempdir().unwrap();
+    let memory = Arc::new(MemoryStore::new());
+    let (remote, cut) = (RemoteLog::new(memory.clone()), Cuttable::of(&memory));
+    let path = machine.path().join("bank.sdx");
+    let mut host = Host::new(&path, options(&remote), host_options("a")).unwrap();
+    let term = host.next_term(&StopHost::default()).unwrap().unwrap();
+    term.options().open_tables(&path).unwrap().close().unwrap();
+    cut.loses_answers.store(true, Ordering::SeqCst);
+    promote(&cut.remote(), "b").unwrap();
+    let record = primary(&remote).unwrap().unwrap();
+    assert_eq!((&*record.host, record.wanted.as_deref()), ("a", Some("b")));
+    term.release();
+    // Another host claims the record when the wish is about to be put.
+    let claimed_by = |name: &'static str, process: u64| {
+        let (memory, mut before) = (memory.clone(), Some(primary(&remote).unwrap().unwrap()));
+        move |_: &str| {
+            let Some(before) = before.take() else { return };
+            let record = Primary {
+                host: name.into(),
+                process,
+                released: false,
+                wanted: None,
+                ..before
+            };
+            let read = memory.read_register(Register::Primary).unwrap().unwrap();
+            let text = record.encode();
+            let claimed =
+                memory.swap_register(Register::Primary, Some(&read.version), text.as_bytes());
+            assert_eq!(claimed.unwrap(), Swapped::Ok);
+        }
+    };
+    cut.at_swap(claimed_by("b", 2));
+    promote(&cut.remote(), ANY_OTHER).unwrap();
+    let record = primary(&remote).unwrap().unwrap();
+    assert_eq!((&*record.host, record.wanted), ("b", None), "not drained");
+    cut.at_swap(claimed_by("d", 3));
+    let error = promote(&cut.remote(), "c").unwrap_err();
+    assert!(matches!(error, Error::Unavailable(_)), "{error}");
+    assert!(error.to_string().starts_with("d began to serve"), "{error}");
+    let record = primary(&remote).unwrap().unwrap();
+    assert_eq!((&*record.host, record.wanted), ("d", None), "not asked");
 }

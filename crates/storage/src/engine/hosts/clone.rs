@@ -117,7 +117,7 @@ pub fn clone_at(
         let Some(wanted) = until.groups_of(&entry)? else {
             break;
         };
-        progress(entry.bytes().len() as u64);
+        progress(entry.length() as u64);
         entries += 1;
         if !replica.apply_some(&entry, wanted)? {
             break;

@@ -12,10 +12,15 @@
 //! *Anew*, if the log here does not reach beyond the newest base. Then its groups are in the base, or another host
 //! continued without them, and comparing would cut them off.
 //!
-//! In all other cases another host continued, and the log here may have groups that are nowhere else: then an error
-//! names the ways out.
+//! *Anew, too*, if the newest base is of a later epoch than the known place. A host acknowledges nothing before its
+//! directory knows the epoch. So each group here that was acknowledged is before the fence of that later epoch, and in
+//! the base. Groups beyond the base are a follower's, which are in the store, or another host continued without them.
 //!
-//! The groups of a directory that begins anew, which are not known to be in the store, are kept aside first ([`forks`]).
+//! In all other cases the log here may have groups that are nowhere else: then an error names the ways out.
+//!
+//! The groups of a directory that begins anew are kept aside first ([`forks`]), from the first one on that is not known to be in
+//! the store. The groups behind the base's place are compared with the store's entries for that: one that is the same has
+//! the same past.
 //!
 //! It is first marked as being made, and its manifest is removed, so that it has no database ([`marks::begin_anew`]).
 //! The rest is that of any new directory, from any step on at which it was ended before
@@ -27,12 +32,15 @@ use super::base::{check_base, newest_base};
 use super::forks;
 use crate::disk::Disk;
 use crate::engine::{OpenError, RemoteLog, StorageOptions, marks};
+use crate::log::group::GroupHeader;
 use crate::log::reader::LogReader;
 use crate::log::{LogError, LogPosition};
 use crate::manifest::Manifest;
 use crate::remote_log::base::BaseHead;
 use crate::remote_log::known::Known;
+use crate::remote_log::shell::Follower;
 use sardonyx_base::events;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The way in which a directory continues whose next entry was deleted.
@@ -85,19 +93,22 @@ pub(super) fn go_on(
     let end = log.position().group.max(manifest.log_end.group);
     drop(log);
     let newest = newest_base(remote, manifest.identity, |_| true)?;
-    match newest.filter(|(_, head)| is_beyond(head) && head.known.log.group >= end) {
+    let is_enough = |head: &BaseHead| {
+        let has_all = head.known.log.group >= end;
+        is_beyond(head) && (has_all || head.known.entry.epoch > known.entry.epoch)
+    };
+    match newest.filter(|(_, head)| is_enough(head)) {
         Some(base) if may_begin_anew(manifest, options) => {
             // The files here are deleted only if the base can be read.
             check_base(remote, manifest.identity, &base.0, |_| ())?;
-            let mut log = open(known.log)?;
-            if let Some((first, _)) = log.next_group()? {
+            let base = base.1.known;
+            if let Some((mut log, first)) = first_unknown(remote, known, &base, open)? {
                 forks::keep_aside(&**home, &mut log, first)?;
             }
-            let known = base.1.known;
             events::warn!(
                 groups = end - 1,
-                base_entry = known.entry.next,
-                base_groups = known.log.group - 1,
+                base_entry = base.entry.next,
+                base_groups = base.log.group - 1,
                 "the store no longer has the log behind this one: this directory begins anew with the newest base"
             );
             marks::begin_anew(&**home)?;
@@ -105,6 +116,52 @@ pub(super) fn go_on(
         }
         _ => Ok(GoingOn::Refused),
     }
+}
+
+/// The first group here that is not known to be in the store, and a reader that has just read it.
+fn first_unknown(
+    remote: &RemoteLog,
+    known: &Known,
+    base: &Known,
+    open: impl Fn(LogPosition) -> Result<LogReader, LogError>,
+) -> Result<Option<(LogReader, GroupHeader)>, OpenError> {
+    let store = remote.store.clone();
+    let mut entries = Follower::new(store, known.identity, base.entry, remote.patience);
+    let mut there = VecDeque::new();
+    let (mut log, mut has_same_past) = (open(known.log)?, false);
+    while let Some((here, _)) = log.next_group()? {
+        if here.number < base.log.group {
+            continue;
+        }
+        let in_store = next_group(&mut entries, &mut there)?;
+        match in_store.is_some_and(|group| group.history_checksum() == here.history_checksum()) {
+            true => has_same_past = true,
+            false if has_same_past => return Ok(Some((log, here))),
+            false => break,
+        }
+    }
+    if has_same_past {
+        return Ok(None);
+    }
+    let mut log = open(known.log)?;
+    let first = log.next_group()?.map(|(first, _)| first);
+    Ok(first.map(|first| (log, first)))
+}
+
+/// The next group of the store's log.
+fn next_group(
+    entries: &mut Follower,
+    read: &mut VecDeque<GroupHeader>,
+) -> Result<Option<GroupHeader>, OpenError> {
+    while read.is_empty() {
+        let Some(entry) = entries.next_entry()? else {
+            return Ok(None);
+        };
+        for group in entry.groups() {
+            read.push_back(group?.0);
+        }
+    }
+    Ok(read.pop_front())
 }
 
 /// True if the entries between these places have one writer, or none exist.

@@ -7,7 +7,7 @@ use crate::disk::Disk;
 use crate::engine::opening::Ready;
 use crate::engine::{OpenError, StorageOptions};
 use crate::log::segment::Segments;
-use crate::log::writer::LogWriter;
+use crate::log::writer::{LogWriter, SendsAhead};
 use crate::remote_log::copy::{Closing, StoreCopy};
 use crate::remote_log::in_store::InStore;
 use crate::remote_log::objects::RemotePlace;
@@ -153,12 +153,20 @@ impl Remote {
             let commit = commit.clone();
             threads.spawn("log-sync", move || commit.run_behind());
         }
+        let ahead = copy.ahead().map(Arc::new);
+        if let Some(ahead) = ahead.clone()
+            && durable_at != DurableAt::Local
+        {
+            let commit = commit.clone();
+            threads.spawn("store-ahead", move || commit.run_ahead(&*ahead));
+        }
         threads.spawn("store", move || {
+            let ahead = ahead.as_deref().map(|ahead| ahead as &dyn SendsAhead);
             closing.begin();
             // Behind this thread's first entry, a base of this epoch may be all that the store keeps.
             copy.record_claimed();
             match durable_at {
-                DurableAt::Both | DurableAt::Remote => commit.run_remote(&mut copy),
+                DurableAt::Both | DurableAt::Remote => commit.run_remote(&mut copy, ahead),
                 DurableAt::Local => {
                     let layout = commit.segments().layout();
                     if let Err(error) = copy.carry(&commit, layout) {

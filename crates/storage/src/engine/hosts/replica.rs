@@ -134,7 +134,7 @@ impl Replica {
         let mut bytes = self.unrecorded_bytes;
         let before = entries.iter().take_while(|entry| {
             let is_before = bytes < self.record_bytes;
-            bytes += entry.bytes().len() as u64;
+            bytes += entry.length() as u64;
             is_before
         });
         before.count().max(1)
@@ -197,7 +197,7 @@ impl Replica {
         if let Some(last) = last {
             self.known.log = last.next_position();
         }
-        self.unrecorded_bytes += entry.bytes().len() as u64;
+        self.unrecorded_bytes += entry.length() as u64;
         if self.unrecorded_bytes >= self.record_bytes {
             self.record();
         }

@@ -82,7 +82,7 @@ impl LogWriter {
         let (Some(behind), Some(remote)) = (&self.behind, &self.remote) else {
             return;
         };
-        while let Some(groups) = self.groups_for(&behind.queue, || remote.has_ended()) {
+        while let Some(groups) = self.groups_for(&behind.queue, None, || remote.has_ended()) {
             match self.sync_files_of(&groups) {
                 Ok(()) => self.is_stable(behind, &groups),
                 Err(error) => self.poison(error),

@@ -6,6 +6,9 @@
 //! transactions of that time become one group, which grows with the duration of an append: throughput stays, and the
 //! response time is that of the slower one.
 //!
+//! While an append is on its way, later groups can be sent ahead ([`SendsAhead`]): the next append has only to end them. Nothing
+//! depends on that.
+//!
 //! A crash may leave a group at either place alone. One that is only here is put into the copy by the next opening, or
 //! cut off, if another owner went on. One that is only in the copy is appended here by the next opening. Its first act
 //! is to overwrite the bytes behind the log's end. Neither was acknowledged. After a failed write here the copy may
@@ -40,11 +43,26 @@ pub trait RemoteCopy: Send + Debug {
     fn is_stable_here(&mut self, _below: u64) {}
 }
 
+/// The way of groups to a copy that is still busy with those before: so only the last step is left when it is their turn. A hint
+/// without effect on the copy, which is given each group once more ([`RemoteCopy::append`]).
+pub trait SendsAhead: Send + Sync + Debug {
+    /// Sends the next group, if that is possible.
+    fn send(&self, group: &Arc<DurableGroup>);
+
+    /// The groups that were sent since the last call are the first ones of those that the copy is given now. Does not wait.
+    fn end(&self);
+}
+
+/// A smaller group is sent with its entry: it is there as soon as another thread has been woken up. Models have small groups.
+const AHEAD_BYTES_LEAST: usize = if cfg!(shuttle) { 0 } else { 64 << 10 };
+
 /// Groups that wait for a thread which takes all of them at once.
 #[derive(Debug, Default)]
 pub(super) struct GroupQueue {
     waiting: Mutex<Waiting>,
     changed: Condvar,
+    /// For the thread that sends groups ahead.
+    gathered: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +70,24 @@ struct Waiting {
     groups: Vec<Arc<DurableGroup>>,
     /// They have no consumer any more.
     ended: bool,
+    /// The consumer is busy with groups before these.
+    is_busy: bool,
+    /// So many of the groups were sent ahead.
+    sent: usize,
+    /// One is being sent.
+    is_sending: bool,
+}
+
+fn is_large(group: &DurableGroup) -> bool {
+    group.bytes().len() >= AHEAD_BYTES_LEAST
+}
+
+impl Waiting {
+    fn end(&mut self) {
+        self.ended = true;
+        self.groups.clear();
+        self.sent = 0;
+    }
 }
 
 impl GroupQueue {
@@ -59,23 +95,51 @@ impl GroupQueue {
     pub fn push(&self, group: Arc<DurableGroup>) -> bool {
         let mut waiting = self.waiting.lock();
         if !waiting.ended {
+            let may_go_ahead = waiting.is_busy && is_large(&group);
             waiting.groups.push(group);
             self.changed.notify_one();
+            if may_go_ahead {
+                self.gathered.notify_one();
+            }
         }
         !waiting.ended
     }
 
-    /// Has its thread look again whether anything will come.
+    /// Has its threads look again whether anything will come.
     pub fn nudge(&self) {
         // Under the lock, so that a thread that has looked is waiting.
         let waiting = self.waiting.lock();
         self.changed.notify_one();
+        self.gathered.notify_one();
         drop(waiting);
     }
 
     /// Returns true if groups have no consumer any more.
     pub fn has_ended(&self) -> bool {
         self.waiting.lock().ended
+    }
+
+    /// Sends groups ahead, in their order, while their consumer is busy with those before, until they have none, or as long as
+    /// this holds.
+    #[cfg(feature = "hosts")]
+    fn send_ahead(&self, ahead: &dyn SendsAhead, goes_on: impl Fn() -> bool) {
+        let mut waiting = self.waiting.lock();
+        while !waiting.ended && goes_on() {
+            let next = waiting.groups.get(waiting.sent).cloned();
+            let Some(group) = next.filter(|next| waiting.is_busy && is_large(next)) else {
+                self.gathered.wait(&mut waiting);
+                continue;
+            };
+            waiting.is_sending = true;
+            drop(waiting);
+            ahead.send(&group);
+            drop(group);
+            waiting = self.waiting.lock();
+            waiting.is_sending = false;
+            waiting.sent += 1;
+            // It may wait for this one.
+            self.changed.notify_one();
+        }
     }
 }
 
@@ -133,9 +197,9 @@ impl LogWriter {
 
     /// Appends groups to the copy elsewhere until closed, or until that fails. The body of a thread.
     #[cfg(feature = "hosts")]
-    pub fn run_remote(&self, copy: &mut dyn RemoteCopy) {
+    pub fn run_remote(&self, copy: &mut dyn RemoteCopy, ahead: Option<&dyn SendsAhead>) {
         let Some(remote) = &self.remote else { return };
-        while let Some(groups) = self.groups_for(&remote.queue, || self.has_ended()) {
+        while let Some(groups) = self.groups_for(&remote.queue, ahead, || self.has_ended()) {
             match copy.append(&groups) {
                 Ok(()) => {
                     self.copied(&groups);
@@ -148,20 +212,33 @@ impl LogWriter {
         self.nudge_behind();
     }
 
+    /// Sends groups to the copy elsewhere while that is busy, until [`LogWriter::run_remote`] has ended. The body of a thread.
+    #[cfg(feature = "hosts")]
+    pub fn run_ahead(&self, ahead: &dyn SendsAhead) {
+        if let Some(remote) = &self.remote {
+            remote.queue.send_ahead(ahead, || !self.is_poisoned());
+        }
+    }
+
     /// All groups that wait, when there are some; `None`: there will be none, since the log is poisoned, or all have come.
     pub(super) fn groups_for(
         &self,
         queue: &GroupQueue,
+        ahead: Option<&dyn SendsAhead>,
         have_all_come: impl Fn() -> bool,
     ) -> Option<Vec<Arc<DurableGroup>>> {
         let mut waiting = queue.waiting.lock();
+        waiting.is_busy = false;
         loop {
-            if !self.is_poisoned() && !waiting.groups.is_empty() {
+            let is_free = !waiting.is_sending;
+            if is_free && !self.is_poisoned() && !waiting.groups.is_empty() {
+                (waiting.is_busy, waiting.sent) = (true, 0);
+                ahead.iter().for_each(|ahead| ahead.end());
                 return Some(std::mem::take(&mut waiting.groups));
             }
-            if self.is_poisoned() || have_all_come() {
-                waiting.ended = true;
-                waiting.groups.clear();
+            if is_free && (self.is_poisoned() || have_all_come()) {
+                waiting.end();
+                queue.gathered.notify_one();
                 return None;
             }
             queue.changed.wait(&mut waiting);

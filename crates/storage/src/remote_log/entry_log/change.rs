@@ -13,15 +13,19 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::planted::{self, Planted};
+use crate::disk::AlignedBuffer;
 use crate::log::Lsn;
+use crate::log::group::GROUP_HEADER_BYTES;
 use crate::log::seal::GroupBuilder;
+use crate::remote_log::received::{CHANGE_HEAD_BYTES, ReceivedEntry};
 use sardonyx_base::bytes::u64_at;
+use sardonyx_base::crc32c;
 
 /// In place of a length: the number is removed.
 const REMOVAL: u64 = 1 << 63;
 
 /// Bytes before an entry's own.
-const HEAD_BYTES: usize = 16;
+const HEAD_BYTES: usize = CHANGE_HEAD_BYTES;
 
 /// Bytes behind all changes.
 pub(super) const TRAILER_BYTES: usize = 8;
@@ -59,15 +63,51 @@ pub(super) fn remove_bytes(count: usize) -> usize {
     HEAD_BYTES * count
 }
 
+fn put_head(number: u64, length: usize) -> [u8; HEAD_BYTES] {
+    let mut head = [0; HEAD_BYTES];
+    let (first, second) = head.split_at_mut(8);
+    first.copy_from_slice(&number.to_le_bytes());
+    second.copy_from_slice(&(length as u64).to_le_bytes());
+    head
+}
+
+/// Zeroes behind an entry of so many bytes.
+fn padding(length: usize) -> &'static [u8] {
+    let bytes = length.next_multiple_of(8) - length;
+    [0; 8].get(..bytes).unwrap_or_default()
+}
+
+/// A group that begins with an entry, in the memory in which that came. Other memory is given for it.
+pub(super) fn put_received(
+    number: u64,
+    entry: &mut ReceivedEntry,
+    memory: AlignedBuffer,
+) -> (GroupBuilder, Change) {
+    let length = entry.bytes().len();
+    let head = put_head(number, length);
+    let (mut buffer, sum) = entry.exchange(memory);
+    let place = buffer.get_mut(GROUP_HEADER_BYTES..GROUP_HEADER_BYTES + HEAD_BYTES);
+    if let Some(place) = place {
+        place.copy_from_slice(&head);
+    }
+    let sum = crc32c::crc32c_joined(crc32c::crc32c(&head), sum, length);
+    let mut group = GroupBuilder::of_bytes(buffer, sum);
+    group.push_bytes(padding(length));
+    let change = Change::Put {
+        number,
+        at: HEAD_BYTES as u32,
+        bytes: length as u32,
+    };
+    (group, change)
+}
+
 /// Appends an entry.
 pub(super) fn push_put(into: &mut GroupBuilder, number: u64, bytes: &[u8]) -> Change {
     let length = bytes.len();
-    into.push_bytes(&number.to_le_bytes());
-    into.push_bytes(&(length as u64).to_le_bytes());
+    into.push_bytes(&put_head(number, length));
     let at = into.payload().len() as u32;
     into.push_bytes(bytes);
-    let padding = length.next_multiple_of(8) - length;
-    into.push_bytes([0; 8].get(..padding).unwrap_or_default());
+    into.push_bytes(padding(length));
     Change::Put {
         number,
         at,
@@ -127,6 +167,39 @@ pub(super) fn decode(payload: &[u8]) -> Result<(Vec<Change>, Lsn), &'static str>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::seal::Sequencer;
+    use crate::log::{LogLayout, LogPosition};
+
+    #[test]
+    fn a_received_entry_makes_the_group_that_a_copied_one_makes() {
+        let layout = LogLayout::new(7, 1 << 20);
+        for length in [0, 5, 8, 4000, 4096 - 88, 70_000] {
+            let bytes: Vec<u8> = (0..length).map(|n| n as u8).collect();
+            let mut entry = ReceivedEntry::default();
+            while entry.bytes().len() < length {
+                let from = entry.bytes().len();
+                let read = |into: &mut [u8]| {
+                    into.copy_from_slice(&bytes[from..from + into.len()]);
+                    Ok::<usize, ()>(into.len())
+                };
+                entry.read(length - from, read).unwrap();
+            }
+            entry.came(length, crc32c::crc32c(&bytes));
+            let memory = AlignedBuffer::with_capacity(1);
+            let (received, change) = put_received(9, &mut entry, memory);
+            let mut copied = GroupBuilder::with_capacity(1);
+            assert_eq!(push_put(&mut copied, 9, &bytes), change);
+            let [received, copied] = [received, copied].map(|mut group| {
+                push_remove(&mut group, 3);
+                push_trailer(&mut group, Lsn(4096));
+                let mut sealed = Sequencer::new(layout, 1, LogPosition::START).seal(group);
+                sealed.finish(0);
+                sealed.into_buffer()
+            });
+            assert!(received[..] == copied[..], "{length} bytes");
+            assert_eq!(entry.bytes(), []);
+        }
+    }
 
     #[test]
     fn changes_read_back_and_a_cut_is_refused() {

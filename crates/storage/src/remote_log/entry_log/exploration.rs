@@ -6,10 +6,13 @@ use super::tests::open;
 use super::{EntryLog, EntryLogError};
 use crate::crashes::{End, Walk};
 use crate::disk::{Faults, SimulatedDisk};
+use crate::remote_log::received::ReceivedEntry;
 use crate::remote_log::store::Appended;
+use sardonyx_base::crc32c::crc32c;
 use sardonyx_base::random::Random;
 use sardonyx_base::seeds::{Seeds, first_failure};
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 
 /// Steps of a life.
 const ACTIONS: u64 = 60;
@@ -84,6 +87,23 @@ impl Model {
     }
 }
 
+/// Puts bytes into the memory of an entry that comes from another process.
+fn receive(entry: &mut ReceivedEntry, bytes: &[u8]) {
+    entry.begin();
+    let mut left = bytes;
+    while !left.is_empty() {
+        let length = left.len();
+        let read = |into: &mut [u8]| {
+            let (now, rest) = left.split_at(into.len());
+            into.copy_from_slice(now);
+            left = rest;
+            Ok::<usize, Infallible>(now.len())
+        };
+        entry.read(length, read).expect("it cannot fail");
+    }
+    entry.came(bytes.len(), crc32c(bytes));
+}
+
 /// After an error: the next entry is refused, too, or else it is there like any other.
 fn try_once_more(log: &EntryLog, model: &mut Model, number: u64) {
     let bytes = b"after an error".to_vec();
@@ -98,6 +118,7 @@ fn try_once_more(log: &EntryLog, model: &mut Model, number: u64) {
 /// again; the log closed and opened again.
 fn live(disk: &SimulatedDisk, model: &mut Model, random: &mut Random) -> Result<(), EntryLogError> {
     let mut log = open(disk)?;
+    let mut entry = ReceivedEntry::default();
     model.look(&log, "opened");
     for action in 0..ACTIONS {
         let numbers: Vec<u64> = log.list(0).iter().map(|listed| listed.number).collect();
@@ -137,7 +158,14 @@ fn live(disk: &SimulatedDisk, model: &mut Model, random: &mut Random) -> Result<
                 // Another content each time.
                 let bytes = [random.next(), action].map(u64::to_le_bytes).concat();
                 let bytes = bytes.repeat(1 + length as usize / 16);
-                match log.append(number, &bytes) {
+                let appended = match random.chance(1, 2) {
+                    true => log.append(number, &bytes),
+                    false => {
+                        receive(&mut entry, &bytes);
+                        log.append_received(number, &mut entry)
+                    }
+                };
+                match appended {
                     Ok(Appended::Ok) => {
                         assert_eq!(model.known(number).flatten(), None);
                         model.is(number, Some(bytes));

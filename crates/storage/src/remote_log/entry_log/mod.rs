@@ -12,7 +12,7 @@
 //! records in its groups are its own: entries that were put, numbers that were removed (`change`). Each group counts
 //! as one transaction.
 //!
-//! - `change`: the records; `index`: the place of each entry; `file`: the file `ENTRIES`; `opening`: reading it all.
+//! - `change`: the records; `filling`: the group that takes them; `index`: the place of each entry; `file`: the file `ENTRIES`; `opening`: reading it all.
 //!
 //! Invariants:
 //! - I1: a change is acknowledged, and an entry is read, only when its group and all before are stable;
@@ -35,6 +35,7 @@ mod error;
 #[cfg(test)]
 mod exploration;
 mod file;
+mod filling;
 mod index;
 mod opening;
 mod planted;
@@ -45,16 +46,21 @@ pub use error::EntryLogError;
 pub use file::ENTRIES_FILE;
 pub use opening::OtherUse;
 
+use super::received::ReceivedEntry;
 use super::store::{Appended, Listed};
-use crate::disk::{AlignedBuffer, Disk, DiskLock};
+use crate::disk::{Disk, DiskLock};
 use crate::drive::Drive;
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader, PAYLOAD_BYTES_MAX, group_bytes_on_disk};
 use crate::log::seal::{GroupBuilder, Sequencer};
 use crate::log::segment::Segments;
 use crate::log::supply::{FreesLog, SegmentSupply};
 use crate::log::{LogError, LogLayout, LogPosition, Lsn, spanning};
-use change::{Change, TRAILER_BYTES, push_put, push_remove, push_trailer, put_bytes, remove_bytes};
+use change::{
+    Change, TRAILER_BYTES, push_put, push_remove, push_trailer, put_bytes, put_received,
+    remove_bytes,
+};
 use file::EntriesFile;
+use filling::{Filling, Outcome, Spares};
 use index::Index;
 use opening::Opened;
 use planted::Planted;
@@ -63,14 +69,10 @@ use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use sardonyx_base::user_code::message_of;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Segments without needed log that are kept to be used again.
 const SUPERFLUOUS_KEPT: usize = 4;
-
-/// A buffer that a larger entry made longer is given back after it. The entries of a serving host's log have at most 16 MiB
-/// ([`record_bytes`](super::copy::record_bytes)), and a buffer grows by doubling.
-const BUFFER_BYTES_KEPT: usize = 32 << 20;
 
 /// Room that an entry leaves beside that for removals, for the marks of openings on a full disk.
 const ROOM_FOR_MARKS: u64 = 16 * GROUP_ALIGNMENT as u64;
@@ -105,6 +107,7 @@ pub struct EntryLog {
     changed: Condvar,
     /// The state of the thread that writes a group.
     writer: Mutex<Writer>,
+    spares: Spares,
     _lock: Box<dyn DiskLock>,
 }
 
@@ -119,42 +122,9 @@ struct State {
     poison: Option<EntryLogError>,
 }
 
-/// The outcome of a group, for its waiters.
-type Outcome = Arc<OnceLock<Result<(), EntryLogError>>>;
-
-/// Changes that become one group.
-#[derive(Debug)]
-struct Filling {
-    group: GroupBuilder,
-    changes: Vec<Change>,
-    outcome: Outcome,
-}
-
-impl Filling {
-    fn new(buffer: AlignedBuffer) -> Self {
-        Filling {
-            group: GroupBuilder::from_buffer(buffer),
-            changes: Vec::new(),
-            outcome: Outcome::default(),
-        }
-    }
-
-    /// True if a change of so many bytes fits this group. Entries and removals do not share groups: room that a full
-    /// disk refuses to an entry, it has for a removal.
-    fn takes(&self, layout: LogLayout, bytes: usize, is_put: bool) -> bool {
-        let Some(first) = self.changes.first() else {
-            return true;
-        };
-        let payload = self.group.payload().len() + bytes + TRAILER_BYTES;
-        matches!(first, Change::Put { .. }) == is_put
-            && group_bytes_on_disk(payload) as u64 <= layout.segment_bytes
-    }
-}
-
 #[derive(Debug)]
 struct Writer {
     sequencer: Sequencer,
-    spare: Option<AlignedBuffer>,
     /// The file with the stable end of the last mark.
     file: EntriesFile,
 }
@@ -210,17 +180,14 @@ impl EntryLog {
             supply,
             state: Mutex::new(State {
                 index,
-                filling: Filling::new(AlignedBuffer::with_capacity(GROUP_ALIGNMENT)),
+                filling: Filling::default(),
                 changing: HashSet::new(),
                 is_writing: false,
                 poison: None,
             }),
             changed: Condvar::new(),
-            writer: Mutex::new(Writer {
-                sequencer,
-                spare: None,
-                file,
-            }),
+            writer: Mutex::new(Writer { sequencer, file }),
+            spares: Spares::default(),
             _lock: lock,
         };
         // The first group of this opening, which proves that all before it is stable.
@@ -239,8 +206,49 @@ impl EntryLog {
     /// # Errors
     /// [`EntryLogError::NoRoom`]: nothing was done. Of all others the fate is unknown.
     pub fn append(&self, number: u64, bytes: &[u8]) -> Result<Appended, EntryLogError> {
-        if bytes.len() as u64 > ENTRY_BYTES_MAX {
-            let bytes = bytes.len() as u64;
+        let Some(mut state) = self.admit(number, bytes.len())? else {
+            return Ok(Appended::Conflict);
+        };
+        if state.filling.changes.is_empty() {
+            state.filling.group = GroupBuilder::from_buffer(self.spares.take());
+        }
+        let change = push_put(&mut state.filling.group, number, bytes);
+        self.put(state, change)
+    }
+
+    /// The same for an entry whose memory becomes that of a group, if it is the group's first one: it is not copied. The entry gets
+    /// other memory for that.
+    ///
+    /// # Errors
+    /// As [`EntryLog::append`].
+    pub fn append_received(
+        &self,
+        number: u64,
+        entry: &mut ReceivedEntry,
+    ) -> Result<Appended, EntryLogError> {
+        let Some(mut state) = self.admit(number, entry.bytes().len())? else {
+            return Ok(Appended::Conflict);
+        };
+        let filling = &mut state.filling;
+        let change = match filling.changes.is_empty() {
+            true => {
+                let (group, change) = put_received(number, entry, self.spares.take());
+                filling.group = group;
+                change
+            }
+            false => push_put(&mut filling.group, number, entry.bytes()),
+        };
+        self.put(state, change)
+    }
+
+    /// Waits until the group that fills takes an entry of this number and so many bytes. `None`: there is one of this number.
+    fn admit(
+        &self,
+        number: u64,
+        bytes: usize,
+    ) -> Result<Option<MutexGuard<'_, State>>, EntryLogError> {
+        if bytes as u64 > ENTRY_BYTES_MAX {
+            let bytes = bytes as u64;
             return Err(EntryLogError::TooLarge { bytes });
         }
         let mut state = self.state.lock();
@@ -250,19 +258,23 @@ impl EntryLog {
             if state.changing.contains(&number) {
                 self.changed.wait(&mut state);
             } else if state.index.get(number).is_some() {
-                return Ok(Appended::Conflict);
-            } else if !state
-                .filling
-                .takes(self.layout, put_bytes(bytes.len()), true)
-            {
-                self.changed.wait(&mut state);
+                return Ok(None);
+            } else if state.filling.takes(self.layout, put_bytes(bytes), true) {
+                return Ok(Some(state));
             } else {
-                break;
+                self.changed.wait(&mut state);
             }
         }
-        let change = push_put(&mut state.filling.group, number, bytes);
+    }
+
+    /// An entry is in the group that fills: waits until that is stable.
+    fn put(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        change: Change,
+    ) -> Result<Appended, EntryLogError> {
+        state.changing.insert(change.number());
         state.filling.changes.push(change);
-        state.changing.insert(number);
         self.commit(state).map(|()| Appended::Ok)
     }
 
@@ -415,9 +427,7 @@ impl EntryLog {
     fn write_filling<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Option<Lsn> {
         state.is_writing = true;
         let mut writer = self.writer.lock();
-        let buffer = writer.spare.take();
-        let buffer = buffer.unwrap_or_else(|| AlignedBuffer::with_capacity(GROUP_ALIGNMENT));
-        let filling = std::mem::replace(&mut state.filling, Filling::new(buffer));
+        let filling = std::mem::take(&mut state.filling);
         let Filling {
             group,
             changes,
@@ -482,11 +492,7 @@ impl EntryLog {
         }
         let syncs = !planted::is(Planted::NotSynced);
         let written = spanning::write_sealed(&self.segments, &sealed, syncs);
-        let mut buffer = sealed.into_buffer();
-        if buffer.capacity() <= BUFFER_BYTES_KEPT {
-            buffer.clear();
-            writer.spare = Some(buffer);
-        }
+        self.spares.keep(sealed.into_buffer());
         written.map_err(poisoned)?;
         writer.file.log_end = header.next_position();
         self.supply.advance(writer.file.log_end);

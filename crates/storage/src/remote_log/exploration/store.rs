@@ -24,7 +24,7 @@ impl From<Request<'_>> for Sent {
         match request {
             Request::Read(number) => Sent::Read(number),
             Request::List { from } => Sent::List(from),
-            Request::Append { number, bytes } => Sent::Append(number, bytes.to_vec()),
+            Request::Append(entry) => Sent::Append(entry.head().number, entry.bytes().into_owned()),
             Request::Remove(numbers) => Sent::Remove(numbers.to_vec()),
             Request::ReadRegister(register) => Sent::ReadRegister(register),
             Request::SwapRegister {

@@ -1,9 +1,14 @@
 //! The wish of a person that another host serves: `promote`, `drain`. Without I/O.
 //!
-//! Its replacement of the register may be done without an answer, or may conflict with a sign of the serving host. Then
-//! it is made again, of the register as that is by now. If the hand-over that it asked for has happened meanwhile, it is
-//! not repeated: the next host would be drained, too. The next host may be the same one, if no other came. Its process has
-//! another number in each term.
+//! Its replacement of the register may be done without an answer, or may conflict with a sign of the serving host. Then the
+//! register is read again. If it has the wish, that is enough: each later sign of the serving host keeps it. If the term
+//! has ended meanwhile, the hand-over may have happened, and is not repeated: the next host would hand over, too.
+//!
+//! - *Any other host*: another term is one. The next host may be the same one, if no other came. Its process has another
+//!   number in each term. Of a record that was released, only another host is.
+//! - *A named host* that does not come: any other one serves then. The person decides on the next step ([`Wished::Other`]).
+//!
+//! A conflict is an answer: the replacement was not done.
 
 use super::{ANY_OTHER, Primary, Replacement};
 use crate::remote_log::RemoteLogError;
@@ -16,6 +21,8 @@ pub struct Wish {
     to: String,
     /// The first record of a serving host on which the wish was put.
     put_on: Option<Primary>,
+    /// The record on which it may have been put: the last replacement has no answer yet.
+    may_be_on: Option<Primary>,
 }
 
 /// The next act for a wish.
@@ -25,8 +32,10 @@ pub enum Wished {
     NoHost,
     /// The register is to be replaced so.
     Put(Replacement),
-    /// A host serves that is as wanted.
+    /// The wish is in the register, or a host serves that is as wanted.
     Done,
+    /// This host serves by now. The named one did not come, or the wish was lost with the term before.
+    Other(String),
 }
 
 impl Wish {
@@ -36,7 +45,13 @@ impl Wish {
             identity,
             to: to.into(),
             put_on: None,
+            may_be_on: None,
         }
+    }
+
+    /// The last replacement was refused, as a conflict: it was not done.
+    pub fn is_refused(&mut self) {
+        self.may_be_on = None;
     }
 
     /// The next act after the register was read.
@@ -47,19 +62,17 @@ impl Wish {
         let Some(record) = Primary::decode(self.identity, stored)? else {
             return Ok(Wished::NoHost);
         };
-        let put_on = self.put_on.as_ref();
-        let is_as_wanted = match &*self.to {
-            ANY_OTHER => put_on.is_some_and(|of| !is_term_of(of, &record)),
-            // A wish that it has by now is a later one, of another person.
-            wanted => record.host == wanted && (record.wanted.is_none() || put_on.is_some()),
-        };
-        if is_as_wanted && !record.released {
+        if self.is_there(&record) || (!record.released && self.is_as_wanted(&record)) {
             return Ok(Wished::Done);
+        }
+        if self.is_of_next_term(&record) && self.to != ANY_OTHER {
+            return Ok(Wished::Other(record.host));
         }
         // A host that comes after a released record has not seen the wish, if that met the host's claim.
         if !record.released {
             self.put_on.get_or_insert_with(|| record.clone());
         }
+        self.may_be_on = Some(record.clone());
         Ok(Wished::Put(Replacement {
             expected: stored.map(|stored| stored.version.clone()),
             record: Primary {
@@ -67,6 +80,31 @@ impl Wish {
                 ..record
             },
         }))
+    }
+
+    /// True if the register has the wish, by a replacement without an answer.
+    fn is_there(&self, record: &Primary) -> bool {
+        let of = self.may_be_on.as_ref();
+        of.is_some_and(|of| is_term_of(of, record)) && record.wanted.as_deref() == Some(&self.to)
+    }
+
+    /// True if a term began after a replacement without an answer.
+    fn is_of_next_term(&self, record: &Primary) -> bool {
+        let of = self.may_be_on.as_ref();
+        !record.released && of.is_some_and(|of| !is_term_of(of, record))
+    }
+
+    fn is_as_wanted(&self, record: &Primary) -> bool {
+        let (put_on, may_be_on) = (self.put_on.as_ref(), self.may_be_on.as_ref());
+        match &*self.to {
+            ANY_OTHER => {
+                // The host that had released may have claimed before the wish was there.
+                let is_next = |of: &Primary| of.released && of.host != record.host;
+                put_on.is_some_and(|of| !is_term_of(of, record)) || may_be_on.is_some_and(is_next)
+            }
+            // A wish that it has by now is a later one, of another person.
+            wanted => record.host == wanted && (record.wanted.is_none() || put_on.is_some()),
+        }
     }
 }
 
@@ -109,15 +147,16 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_without_an_answer_is_repeated_until_another_host_serves_and_drains_that_no_more() {
+    fn a_wish_without_an_answer_is_repeated_until_it_is_there_or_another_host_serves() {
         let mut drain = Wish::new(7, ANY_OTHER);
         assert_eq!(drain.found(None).unwrap(), Wished::NoHost);
-        for found in [
-            stored("a", false, None),
-            stored("a", false, Some("*")),
-            stored("a", true, Some("*")),
-        ] {
+        for _ in 0..2 {
+            let found = stored("a", false, None);
             assert_eq!(wanted(&mut drain, &found).as_deref(), Some(ANY_OTHER));
+        }
+        for released in [false, true] {
+            let there = stored("a", released, Some("*"));
+            assert_eq!(drain.found(Some(&there)).unwrap(), Wished::Done);
         }
         let other = stored("b", false, None);
         assert_eq!(drain.found(Some(&other)).unwrap(), Wished::Done);
@@ -126,16 +165,31 @@ mod tests {
         let [before, after] = [1, 2].map(|process| stored_of(process, "a", false, None));
         assert_eq!(wanted(&mut drain, &before).as_deref(), Some(ANY_OTHER));
         assert_eq!(drain.found(Some(&after)).unwrap(), Wished::Done);
-        // No host served at first, and one came before the wish was put.
-        let mut drain = Wish::new(7, ANY_OTHER);
-        for found in [&stored("a", true, None), &other] {
-            assert_eq!(wanted(&mut drain, found).as_deref(), Some(ANY_OTHER));
-        }
-        let third = stored("c", false, None);
-        assert_eq!(drain.found(Some(&third)).unwrap(), Wished::Done);
         // Another person's wish is another one.
         let mut again = Wish::new(7, ANY_OTHER);
         assert_eq!(wanted(&mut again, &other).as_deref(), Some(ANY_OTHER));
+    }
+
+    #[test]
+    fn a_wish_that_met_the_claim_after_a_released_record_is_put_on_that_and_no_other_host_is_drained()
+     {
+        let (released, other) = (stored("a", true, None), stored("b", false, None));
+        // Refused: the host that came has not seen it.
+        let mut drain = Wish::new(7, ANY_OTHER);
+        assert_eq!(wanted(&mut drain, &released).as_deref(), Some(ANY_OTHER));
+        drain.is_refused();
+        assert_eq!(wanted(&mut drain, &other).as_deref(), Some(ANY_OTHER));
+        let third = stored("c", false, None);
+        assert_eq!(drain.found(Some(&third)).unwrap(), Wished::Done);
+        // Without an answer: another host serves, as was wanted.
+        let mut drain = Wish::new(7, ANY_OTHER);
+        assert_eq!(wanted(&mut drain, &released).as_deref(), Some(ANY_OTHER));
+        assert_eq!(drain.found(Some(&other)).unwrap(), Wished::Done);
+        // The host that had released serves again: perhaps it claimed before.
+        let mut drain = Wish::new(7, ANY_OTHER);
+        assert_eq!(wanted(&mut drain, &released).as_deref(), Some(ANY_OTHER));
+        let again = stored_of(2, "a", false, None);
+        assert_eq!(wanted(&mut drain, &again).as_deref(), Some(ANY_OTHER));
     }
 
     #[test]
@@ -145,11 +199,13 @@ mod tests {
             wanted(&mut promote, &stored("a", false, None)).as_deref(),
             Some("b")
         );
+        promote.is_refused();
         assert_eq!(
             wanted(&mut promote, &stored("b", true, None)).as_deref(),
             Some("b")
         );
-        // Another host came, since that one could not: it is asked, too.
+        // Another host came first: it is asked, too.
+        promote.is_refused();
         let another = stored("c", false, None);
         assert_eq!(wanted(&mut promote, &another).as_deref(), Some("b"));
         // It is asked to hand over: that wish is the later one, unless this one was not put yet.
@@ -159,5 +215,19 @@ mod tests {
         assert_eq!(wanted(&mut later, &asked).as_deref(), Some("b"));
         let serves = stored("b", false, None);
         assert_eq!(promote.found(Some(&serves)).unwrap(), Wished::Done);
+    }
+
+    #[test]
+    fn hosts_do_not_hand_over_in_turn_for_a_named_host_that_does_not_come() {
+        for released in [false, true] {
+            let mut promote = Wish::new(7, "b");
+            let found = stored("a", released, None);
+            assert_eq!(wanted(&mut promote, &found).as_deref(), Some("b"));
+            // There is no answer, and each later one is lost, too.
+            let other = stored("c", false, None);
+            let served = Wished::Other("c".into());
+            assert_eq!(promote.found(Some(&other)).unwrap(), served);
+            assert_eq!(promote.found(Some(&other)).unwrap(), served);
+        }
     }
 }
