@@ -344,6 +344,29 @@ impl KeyShape {
         Ok(has_null && !self.nulls_equal)
     }
 
+    /// A row's key, if it is one unsigned integer of 64 bits that an entry of an index has whole: as [`KeyShape::of_row`], in
+    /// less time. `None` of other keys.
+    ///
+    /// # Errors
+    /// As [`KeyShape::of_row`].
+    #[inline]
+    pub fn word_of_row<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+    ) -> Result<Option<u64>, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        match &*self.parts {
+            [part] if part.is_word() => {
+                let at = Address(row.0 + part.offset as u64);
+                Ok(Some(pages.word(at)?))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Checks that an encoded key is not longer than keys may be.
     #[inline]
     pub fn check_length(&self, key: &[u8]) -> Result<(), BadKey> {
@@ -405,6 +428,13 @@ impl Part {
         }
         self.finish(from, key);
         Ok(is_null)
+    }
+
+    /// True if a row's word is its key as a number, whose order is that of the keys.
+    #[inline]
+    fn is_word(&self) -> bool {
+        let is_plain = self.null.is_none() && !self.descending && !self.is_short;
+        is_plain && self.kind == Type::U64 && self.since_shape == 0 && self.offset.is_multiple_of(8)
     }
 
     /// Bytes of its keys, if all have as many.

@@ -1,7 +1,7 @@
 //! A row by the columns that a schema names.
 //!
 //! - [`RowRef`]: a row, read column by column, of pages that are live or frozen;
-//! - [`RowWriter`]: values of columns, on their way into a row;
+//! - [`RowWriter`]: values of columns, on their way into a row; [`RowValues`]: the same, borrowed;
 //! - [`RowFormat`]: rows as bytes of their own, for ways of running transactions that keep them otherwise;
 //! - [`fixed`]: values as the bytes of a row's fixed part.
 //!
@@ -15,6 +15,7 @@ mod error;
 pub mod fixed;
 mod format;
 mod reference;
+mod values;
 mod writer;
 
 pub use error::{RowError, shown};
@@ -23,4 +24,5 @@ pub use fixed::{
 };
 pub use format::{KeyRange, OneRow, RowFormat};
 pub use reference::RowRef;
+pub use values::{LongValues, RowValues};
 pub use writer::RowWriter;

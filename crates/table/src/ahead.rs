@@ -23,6 +23,9 @@ impl TableSpace {
     pub fn hash_of(&self, table: u16, key: &(impl KeyValues + ?Sized)) -> Option<u64> {
         let state = self.state_numbered(table)?;
         let shape = state.hashed_key.as_ref()?;
+        if let Some(ended) = shape.bytes_before_end(key) {
+            return Some(state.hash.of_ended(ended));
+        }
         let encoded = (shape.of_bytes(key)).or_else(|| Some(shape.of_values(key).ok()?.bytes))?;
         Some(state.hash.of(&encoded))
     }

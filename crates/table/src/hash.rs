@@ -55,6 +55,28 @@ impl KeyHash {
         self.of_long(key)
     }
 
+    /// The hash of these bytes and two zeroes behind them.
+    #[inline]
+    pub fn of_ended(self, bytes: &[u8]) -> u64 {
+        let (words, rest) = bytes.as_chunks();
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        let last = u64::from_le_bytes(last);
+        if bytes.len() == 6 {
+            return self.mix(last);
+        }
+        let mut state = bytes.len() as u64 + 2;
+        for word in words {
+            state = self.mix(state ^ u64::from_le_bytes(*word));
+        }
+        state = self.mix(state ^ last);
+        // Seven bytes leave room for one of the zeroes.
+        match rest.len() {
+            7 => self.mix(state),
+            _ => state,
+        }
+    }
+
     fn of_long(self, key: &[u8]) -> u64 {
         let mut state = key.len() as u64;
         let (words, rest) = key.as_chunks();
@@ -126,6 +148,16 @@ mod tests {
                     assert!(most < 140, "set {number}, seed {seed}: {most} of 62");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn bytes_that_end_in_two_zeroes_have_one_hash() {
+        let hash = KeyHash::from_seed(3);
+        for length in 0..40 {
+            let bytes: Vec<u8> = (1..=length).collect();
+            let ended = [&bytes[..], &[0, 0][..]].concat();
+            assert_eq!(hash.of_ended(&bytes), hash.of(&ended), "{length}");
         }
     }
 

@@ -27,6 +27,7 @@ mod cursor;
 mod drawing;
 mod keyed;
 mod leaving;
+mod near;
 mod node;
 mod reading;
 mod removal;
@@ -41,6 +42,7 @@ pub(crate) use node::Entry;
 
 use crate::index_store::IndexStore;
 use keyed::{Search, common};
+use near::Near;
 use node::{INNER_BYTES, INNER_ENTRIES, Inner, LEAF_BYTES, LEAF_ENTRIES, Leaf};
 use sardonyx_base::resident::Resident;
 use sardonyx_rows::key::{Edge, KeyBytes, prefix};
@@ -81,6 +83,7 @@ pub(crate) struct Tree {
     bytes: u64,
     /// The last leaf, if it is known: see [`appending`].
     last: Address,
+    near: Near,
 }
 
 /// The way from the root to a leaf: inner nodes, and the number of the child in each.
@@ -110,6 +113,7 @@ impl Default for Tree {
             len: 0,
             bytes: 0,
             last: Address(0),
+            near: Near::default(),
         }
     }
 }
@@ -135,6 +139,7 @@ impl Tree {
             len,
             bytes,
             last: Address(0),
+            near: Near::default(),
         };
         let is_none = tree == Tree::default();
         let is_tree = root > 0 && len > 0 && usize::from(tree.height) < LEVELS_MAX;
@@ -262,6 +267,10 @@ impl Tree {
         if self.root.0 == 0 {
             return Ok(Vacant { path: None, len });
         }
+        if let Some(path) = self.near_path(nodes, keys, key) {
+            let path = Some(path);
+            return Ok(Vacant { path, len });
+        }
         let path = self.descend(nodes, keys, (key, None), false);
         // An entry with the key is not before the place, and nothing is between.
         let leaf = live_leaf(nodes, path.leaf);
@@ -355,6 +364,7 @@ impl Tree {
             true => self.split(store, keys, path, leaf, entry, key)?,
             false => {
                 self.note_last(path.leaf, leaf.next());
+                self.near.note(path.leaf);
                 let changed = leaf.insert(path.at, entry);
                 // A leaf that is never split is fitted as it grows.
                 let is_fitted = leaf.count().is_power_of_two() && leaf.fit(keys);

@@ -142,6 +142,13 @@ impl Secondary {
         P: PageRead + ?Sized,
         TableError: From<P::Error> + From<Infallible>,
     {
+        if let (true, Some(key)) = (
+            self.what.definition.unique,
+            self.shape().word_of_row(rows, row)?,
+        ) && self.tree.append_exact(store, key, row)
+        {
+            return Ok(());
+        }
         let mut key = KeyBytes::default();
         let has_null = self.shape().of_row(rows, row, &mut key)?;
         if let Err(bad) = self.shape().check_length(&key) {

@@ -310,7 +310,7 @@ impl Live<'_, '_> {
             return Ok((row.address(), false));
         }
         let row = element_row(id, name, value);
-        let (at, is_new) = self.state.insert_or_find_row(table, row)?;
+        let (at, is_new) = self.state.insert_or_find_columns(table, columns_of(&row))?;
         self.state.note(&shared.places, place, table, Some(at));
         Ok((at, is_new))
     }
@@ -335,7 +335,8 @@ impl Live<'_, '_> {
     pub fn insert_member(&mut self, id: u64, member: &[u8]) -> Result<(), Failure> {
         check_key(member)?;
         let row = element_row(id, member, None);
-        engine(self.state.insert_row(self.shared.numbers.set, row))
+        let table = self.shared.numbers.set;
+        engine(self.state.insert_columns(table, None, columns_of(&row)))
     }
 
     /// Adds a member to a set. Returns whether it is new.
@@ -348,7 +349,8 @@ impl Live<'_, '_> {
     pub fn insert_score(&mut self, id: u64, member: &[u8], score: f64) -> Result<(), Failure> {
         check_key(member)?;
         let row = element_row(id, member, Some(ValueRef::Float(unsigned_zero(score))));
-        engine(self.state.insert_row(self.shared.numbers.zset, row))
+        let table = self.shared.numbers.zset;
+        engine(self.state.insert_columns(table, None, columns_of(&row)))
     }
 
     /// Gives the member at an address another score.
@@ -408,14 +410,20 @@ fn of_id(id: u64, bound: Bound<Key<'_>>) -> Bound<Key<'_>> {
     }
 }
 
-fn element_row<'v>(id: u64, name: &'v [u8], value: Option<ValueRef<'v>>) -> RowWriter<'v> {
-    let mut row = RowWriter::new(VALUE + 1);
-    row.set(0, ValueRef::Int(id.into()));
-    row.set(NAME, ValueRef::Bytes(name));
-    if let Some(value) = value {
-        row.set(VALUE, value);
+/// The values of an element's columns; the last one is there if the row has it.
+type ElementRow<'v> = [Option<ValueRef<'v>>; VALUE + 1];
+
+fn element_row<'v>(id: u64, name: &'v [u8], value: Option<ValueRef<'v>>) -> ElementRow<'v> {
+    let id = ValueRef::Int(id.into());
+    [Some(id), Some(ValueRef::Bytes(name)), value]
+}
+
+/// The columns of an element's table: members of sets have no value.
+fn columns_of<'r, 'v>(row: &'r ElementRow<'v>) -> &'r [Option<ValueRef<'v>>] {
+    match row[VALUE] {
+        Some(_) => row,
+        None => &row[..VALUE],
     }
-    row
 }
 
 /// A score whose zero has no sign, as Redis keeps small sets.

@@ -328,19 +328,18 @@ impl Live<'_, '_> {
         if matches!(entry.kind, Kind::List | Kind::SortedSet | Kind::Stream) {
             self.note_filled(key);
         }
-        let mut row = RowWriter::new(kv::EXPIRES + 1);
-        row.set(kv::KEY, ValueRef::Bytes(key));
-        row.set(kv::ID, ValueRef::Int(entry.id.into()));
-        row.set(kv::KIND, ValueRef::Text(entry.kind.name()));
-        row.set(kv::VALUE, ValueRef::Bytes(value));
-        row.set(kv::LENGTH, ValueRef::Int(entry.length.into()));
-        row.set(kv::FIRST, ValueRef::Int(entry.first.into()));
-        row.set(kv::EXPIRES, timestamp(entry.expires));
-        match self.hash_of(pair.kv, key) {
-            // No row has the key: the command has looked for it, or deleted its row.
-            Some(hash) => engine(self.state.insert_row_of_hash(pair.kv, hash, row)),
-            None => engine(self.state.insert_row(pair.kv, row)),
-        }
+        let row = [
+            ValueRef::Bytes(key),
+            ValueRef::Int(entry.id.into()),
+            ValueRef::Text(entry.kind.name()),
+            ValueRef::Bytes(value),
+            ValueRef::Int(entry.length.into()),
+            ValueRef::Int(entry.first.into()),
+            timestamp(entry.expires),
+        ];
+        // No row has the key: the command has looked for it, or deleted its row.
+        let hash = self.hash_of(pair.kv, key);
+        engine(self.state.insert_columns(pair.kv, hash, &row.map(Some)))
     }
 
     /// A key came for which clients may wait, or a stream went.

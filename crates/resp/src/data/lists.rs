@@ -8,7 +8,8 @@ use super::{Data, Entry, Live, State, bytes, engine, whole};
 use crate::failure::Failure;
 use sardonyx::rows::{ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_rows::{TableError, WriteRows};
+use sardonyx_rows::TableError;
+use sardonyx_rows::row::RowValues;
 
 /// Numbers of the columns of `kv_list`.
 const POSITION: usize = 1;
@@ -66,7 +67,8 @@ impl Live<'_, '_> {
     pub fn insert_at(&mut self, id: u64, position: i64, value: &[u8]) -> Result<(), Failure> {
         // No row is searched for first: the index meets one on the way to the place of the new one.
         let row = element_at(id, position, value);
-        match self.state.insert_row(self.shared.numbers.list, row) {
+        let table = self.shared.numbers.list;
+        match self.state.insert_columns(table, None, &row) {
             Err(TableError::DuplicateKey { .. }) => self.put_at(id, position, value),
             inserted => engine(inserted),
         }
@@ -75,6 +77,7 @@ impl Live<'_, '_> {
     /// Puts an element at a position, in the place of the one that is there.
     pub fn put_at(&mut self, id: u64, position: i64, value: &[u8]) -> Result<(), Failure> {
         let row = element_at(id, position, value);
+        let row = RowWriter::of_values(RowValues::new(&row));
         self.state
             .rows_of(self.shared.numbers.list)?
             .put_row(&row)?;
@@ -141,10 +144,11 @@ impl Live<'_, '_> {
     }
 }
 
-fn element_at(id: u64, position: i64, value: &[u8]) -> RowWriter<'_> {
-    let mut row = RowWriter::new(VALUE + 1);
-    row.set(0, ValueRef::Int(id.into()));
-    row.set(POSITION, ValueRef::Int(position.into()));
-    row.set(VALUE, ValueRef::Bytes(value));
-    row
+/// The values of an element's columns.
+fn element_at(id: u64, position: i64, value: &[u8]) -> [Option<ValueRef<'_>>; VALUE + 1] {
+    [
+        Some(ValueRef::Int(id.into())),
+        Some(ValueRef::Int(position.into())),
+        Some(ValueRef::Bytes(value)),
+    ]
 }

@@ -60,6 +60,9 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Room is made for at most so many commands of a flight that is like the last one.
+const LINES_RESERVED_MAX: usize = 64;
+
 /// The state of a connection after a flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Continue {
@@ -112,6 +115,8 @@ pub struct Session {
     /// The commands of the `EXEC` that was planned last.
     executing: Vec<Named>,
     pending: Arc<Pending>,
+    /// The commands that the last flight had.
+    flight_lines: usize,
     /// The rest of the last flight; and the state of the connection behind it.
     rest: Vec<Rest>,
     end: Continue,
@@ -176,6 +181,7 @@ impl Session {
                 options.flight_answer_bytes_max,
                 options.memory.clone(),
             )),
+            flight_lines: 0,
             rest: Vec::new(),
             end: Continue::More,
             keyspace,
@@ -238,6 +244,12 @@ impl Session {
                     let is_last = !self.is_known() && says_who(&line)
                         || may_wait(&line)
                         || self.acts_behind(&line, &flight);
+                    if flight.lines.is_empty() {
+                        // A client's flights are mostly alike.
+                        flight
+                            .lines
+                            .reserve_exact(self.flight_lines.clamp(1, LINES_RESERVED_MAX));
+                    }
                     flight.lines.push(line);
                     if is_last {
                         break;
@@ -253,6 +265,9 @@ impl Session {
                     break;
                 }
             }
+        }
+        if !flight.is_empty() {
+            self.flight_lines = flight.lines.len();
         }
         Ok(flight)
     }

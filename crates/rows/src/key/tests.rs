@@ -175,10 +175,18 @@ proptest! {
             prop_assert_eq!(&*of_row, &*key.bytes);
             let of_columns = shape.of_columns(|column| values[column].as_ref());
             prop_assert_eq!(of_columns.as_deref(), Some(&*key.bytes));
+            let word = shape.word_of_row(&row[..], Address(0)).expect("live");
+            let is_word = matches!(&columns[..], [((Type::U64, _), false)]) && !schema.columns[0].is_nullable();
+            prop_assert_eq!(word, is_word.then(|| prefix(&key.bytes)));
+            prop_assert!(word.is_none() || shape.is_exact());
             if let [Value::Bytes(bytes)] = &values[..]
                 && let Some(is_it) = shape.is_bytes(row, Address(0), bytes)
             {
                 prop_assert!(is_it && !schema.columns[0].is_nullable());
+                let before_end = shape.bytes_before_end(&values[0]);
+                let ended = before_end.map(|bytes| [bytes, &[0, 0][..]].concat());
+                let is_ended = !bytes.contains(&0) && !columns[0].1;
+                prop_assert_eq!(ended.as_deref(), is_ended.then_some(&*key.bytes));
                 let mut longer = bytes.clone();
                 longer.push(0);
                 prop_assert_eq!(shape.is_bytes(row, Address(0), &longer), Some(false));

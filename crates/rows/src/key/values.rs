@@ -1,6 +1,6 @@
 //! Keys of searches from values: written as a value, a tuple or a slice of values.
 
-use super::{BadKey, KeyBytes, KeyShape, NULL, Part, SearchKey, THERE, push_escaped};
+use super::{BadKey, KeyBytes, KeyShape, NULL, Part, SearchKey, THERE, has_zero, push_escaped};
 use crate::row::{encode, shown, variable_bytes};
 use crate::schema::{KEY_BYTES_MAX, Value, ValueRef};
 
@@ -174,6 +174,17 @@ impl KeyShape {
         let mut key = KeyBytes::default();
         push_escaped(bytes, &mut key);
         (key.len() <= KEY_BYTES_MAX).then_some(key)
+    }
+
+    /// A value of bytes whose key is these bytes and two zeroes, of a key as [`KeyShape::of_bytes`] takes it. `None` of other
+    /// keys, and of bytes with a zero among them.
+    #[inline]
+    pub fn bytes_before_end<'v>(&self, values: &'v (impl KeyValues + ?Sized)) -> Option<&'v [u8]> {
+        let bytes = values.as_bytes()?;
+        let is_it = self.bytes_alone()?.is_plain_bytes()
+            && bytes.len() + 2 <= KEY_BYTES_MAX
+            && !has_zero(bytes);
+        is_it.then_some(bytes)
     }
 
     /// The whole key of a row whose columns have these values: as [`KeyShape::of_values`], in less time. `None` if a column

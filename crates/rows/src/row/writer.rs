@@ -1,12 +1,11 @@
 //! Values of columns, by the columns' numbers, on their way into a row.
 
-use super::RowError;
 use super::error::shown;
-use super::fixed::{encode, set_null, variable_bytes};
+use super::fixed::{encode, variable_bytes};
+use super::{RowError, RowValues};
 use crate::schema::{
-    COLUMNS_MAX, Column, Declared, DeclaredDefault, Schema, Type, VALUE_BYTES_MAX, Value, ValueRef,
+    COLUMNS_MAX, Declared, DeclaredDefault, Schema, Type, VALUE_BYTES_MAX, Value, ValueRef,
 };
-use crate::values::{REFERENCE_BYTES, Reference};
 use std::borrow::Cow;
 
 /// Values for some columns of a row. A column that is not set gets its default in a new row, and keeps its value in
@@ -59,14 +58,27 @@ impl<'v> RowWriter<'v> {
     /// The value of a column, if it is set.
     #[inline]
     pub fn get(&self, column: usize) -> Option<ValueRef<'v>> {
-        self.values.get(column).copied().flatten()
+        self.values().get(column)
     }
 
     /// The columns that are set, with their values.
     #[inline]
     pub fn set_columns(&self) -> impl Iterator<Item = (usize, ValueRef<'v>)> + '_ {
-        let values = self.values.iter().enumerate();
-        values.filter_map(|(column, value)| Some((column, (*value)?)))
+        self.values().set_columns()
+    }
+
+    /// The values, borrowed.
+    #[inline]
+    pub fn values(&self) -> RowValues<'_, 'v> {
+        RowValues::new(&self.values)
+    }
+
+    /// A writer with these values.
+    #[cold]
+    pub fn of_values(values: RowValues<'_, 'v>) -> Self {
+        RowWriter {
+            values: values.0.to_vec(),
+        }
     }
 
     /// A writer with columns by name.
@@ -233,23 +245,6 @@ impl<'v> RowWriter<'v> {
         }
     }
 
-    /// Writes a new row to its fixed part, which is zeroes, except for texts and bytes that do not fit there. It does so in
-    /// one pass if each column has a value of a common type that is stored as it is. Returns false otherwise: then
-    /// [`RowWriter::complete`], [`RowWriter::check`] and [`set_column`](super::set_column) convert the values, or say why that
-    /// is not possible. The fixed part may have some columns then.
-    ///
-    /// # Panics
-    /// If the fixed part is shorter than the schema's rows.
-    pub fn encode_common(&self, schema: &Schema, fixed: &mut [u8]) -> bool {
-        let mut columns = schema.columns.iter().enumerate();
-        schema.declared.is_empty()
-            && self.values.len() <= schema.columns.len()
-            && columns.all(|(number, column)| match self.get(number) {
-                Some(value) => !column.dropped && encode_common(column, value, fixed),
-                None => column.dropped,
-            })
-    }
-
     /// Checks that each value fits its column, and that none is null that may not be.
     #[inline]
     pub fn check(&self, schema: &Schema, table: &str) -> Result<(), RowError> {
@@ -280,37 +275,6 @@ impl<'v> RowWriter<'v> {
         }
         Ok(())
     }
-}
-
-/// Writes a value of a common type to a fixed part that is zeroes, except for a text or bytes that do not fit there. Returns
-/// false if it is of another type, or is to be converted or refused.
-#[inline]
-fn encode_common(column: &Column, value: ValueRef<'_>, fixed: &mut [u8]) -> bool {
-    let text = match (column.kind, value) {
-        (Type::Bytes, ValueRef::Bytes(bytes)) => bytes,
-        (Type::Text, ValueRef::Text(text)) => text.as_bytes(),
-        (_, ValueRef::Null) => {
-            set_null(fixed, column, true);
-            return column.is_nullable();
-        }
-        (kind, value) => {
-            let word = match (kind, value) {
-                (Type::U64, ValueRef::Int(number)) => u64::try_from(number).map(u64::to_le_bytes),
-                (Type::I64, ValueRef::Int(number)) => i64::try_from(number).map(i64::to_le_bytes),
-                (Type::Timestamp, ValueRef::Timestamp(time)) => Ok(time.to_le_bytes()),
-                (Type::F64, ValueRef::Float(float)) if !float.is_nan() => Ok(float.to_le_bytes()),
-                _ => return false,
-            };
-            if let Ok(word) = &word {
-                fixed[column.offset..][..word.len()].copy_from_slice(word);
-            }
-            return word.is_ok();
-        }
-    };
-    if let Some(reference) = Reference::inline(text) {
-        fixed[column.offset..][..REFERENCE_BYTES].copy_from_slice(&reference.0);
-    }
-    text.len() <= VALUE_BYTES_MAX
 }
 
 /// True if a value is one of a common type, and fits. Others are encoded to find out.
@@ -356,6 +320,3 @@ fn unknown(schema: &Schema, table: &str, name: &str) -> RowError {
         there_are: names.join(", "),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -15,7 +15,7 @@ impl Tree {
     /// Appends the entry of a row whose whole key this is, if the key is behind all others and the last leaf is known and has
     /// room. Returns false otherwise; then nothing has changed.
     #[inline]
-    pub(super) fn append_exact(&mut self, store: &mut IndexStore, key: u64, row: Address) -> bool {
+    pub fn append_exact(&mut self, store: &mut IndexStore, key: u64, row: Address) -> bool {
         if self.last.0 == 0 {
             return false;
         }
@@ -45,9 +45,10 @@ impl Tree {
         }
     }
 
-    /// The last leaf is not known any more.
+    /// The last leaf, and that of the last insertion, are not known any more.
     #[inline]
-    pub(super) fn forget_last(&mut self) {
+    pub(super) fn forget_leaves(&mut self) {
         self.last = Address(0);
+        self.near.forget();
     }
 }

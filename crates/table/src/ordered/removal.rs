@@ -21,7 +21,7 @@ impl Tree {
             return false;
         }
         // Its nodes may be freed, and used again by other trees.
-        self.forget_last();
+        self.forget_leaves();
         let path = self.descend(store.bytes(), keys, (key, Some(row)), true);
         let mut leaf = *live_leaf(store.bytes(), path.leaf);
         // Rows with other keys have other heads, or are not at the place.

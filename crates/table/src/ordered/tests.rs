@@ -1,5 +1,6 @@
 mod appending;
 mod drawing;
+mod near;
 mod walks;
 
 use super::node::{INNER_BYTES, INNER_ENTRIES, LEAF_BYTES};

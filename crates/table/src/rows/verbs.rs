@@ -5,6 +5,7 @@ use crate::table::Slot;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
 use sardonyx_rows::constraints::{self, take_row};
+use sardonyx_rows::row::RowValues;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{RowRef, RowWriter, Rows, TableError, WriteRows};
 use sardonyx_storage::page::Address;
@@ -43,9 +44,10 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// Rows whose primary key is bytes of a hash that the caller knows, since it had them prefetched
-/// ([`TableSpace::hash_of`](crate::TableSpace::hash_of), in this process). Nothing checks it: with the hash of another key a row
-/// is not found, or is stored where no reader finds it. Redis' commands use this; programs use the verbs without a hash.
+/// Rows by values in the order of their columns, and rows whose primary key is bytes of a hash that the caller knows, since it
+/// had them prefetched ([`TableSpace::hash_of`](crate::TableSpace::hash_of), in this process). Nothing checks it: with the hash
+/// of another key a row is not found, or is stored where no reader finds it. Redis' commands use this; programs use the verbs
+/// without a hash.
 impl Transaction<'_> {
     /// The row with this key.
     ///
@@ -67,18 +69,33 @@ impl Transaction<'_> {
         }
     }
 
-    /// Inserts a row whose key the caller has looked for, and no row has: a second row of the key would be stored.
+    /// Inserts a row whose columns have these values, in their order. If a hash is given, the caller has looked for the key,
+    /// and no row has it: a second row of the key would be stored.
     ///
     /// # Errors
     /// The errors of [`WriteRows::insert_row`].
     #[doc(hidden)]
-    pub fn insert_row_of_hash(
+    pub fn insert_columns(
         &mut self,
         table: u16,
-        hash: u64,
-        row: RowWriter<'_>,
-    ) -> Result<(), Error> {
-        Ok(self.insert_new(table, row, Some(hash)).map(drop)?)
+        hash: Option<u64>,
+        values: &[Option<ValueRef<'_>>],
+    ) -> Result<(), TableError> {
+        let values = RowValues::new(values);
+        self.insert_columns_of(table, values, hash).map(drop)
+    }
+
+    /// As [`Transaction::insert_or_find_row`], of a row whose columns have these values, in their order.
+    ///
+    /// # Errors
+    /// As there.
+    #[doc(hidden)]
+    pub fn insert_or_find_columns(
+        &mut self,
+        table: u16,
+        values: &[Option<ValueRef<'_>>],
+    ) -> Result<(Address, bool), Error> {
+        Ok(self.insert_or_find_columns_of(table, RowValues::new(values))?)
     }
 }
 

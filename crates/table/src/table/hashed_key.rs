@@ -53,6 +53,9 @@ impl HashedKey<'_> {
     #[inline(never)]
     fn hash_of_columns(self, shape: &KeyShape, bytes: &[u8], at: Address) -> u64 {
         let plain = shape.bytes_of(bytes, at);
+        if let Some(ended) = plain.and_then(|plain| shape.bytes_before_end(plain)) {
+            return self.hash.of_ended(ended);
+        }
         if let Some(key) = plain.and_then(|plain| shape.of_bytes(plain)) {
             return self.hash.of(&key);
         }

@@ -8,12 +8,13 @@ use super::rows::SHORT_ROW_BYTES_MAX;
 use super::{OVERHEAD_BYTES, Transaction};
 use crate::rows::{columns_key, find_row};
 use crate::secondary::VacantKey;
+use crate::table::TableState;
 use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::computed_defaults;
 use sardonyx_rows::key::KeyValues;
-use sardonyx_rows::row::{RowWriter, shown};
+use sardonyx_rows::row::{LongValues, RowValues, RowWriter, shown};
 use sardonyx_rows::schema::{Schema, ValueRef};
-use sardonyx_rows::values::{INLINE_BYTES_MAX, REFERENCE_BYTES, Reference};
+use sardonyx_rows::values::{REFERENCE_BYTES, Reference};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::Address;
 
@@ -28,9 +29,60 @@ impl Transaction<'_> {
         self.insert_new(number, row, None)
     }
 
+    /// The same of a row whose columns have these values. If a hash is given, it is that of the primary key, which no row
+    /// has.
+    #[inline]
+    pub(crate) fn insert_columns_of(
+        &mut self,
+        number: u16,
+        values: RowValues<'_, '_>,
+        hash: Option<u64>,
+    ) -> Result<Address, TableError> {
+        match self.insert_common(number, values, hash)? {
+            Some(address) => Ok(address),
+            None => self.insert_otherwise(number, RowWriter::of_values(values), hash),
+        }
+    }
+
     /// The same of a row whose primary key, of this hash, no row has, if a hash is given.
     #[inline]
     pub(crate) fn insert_new(
+        &mut self,
+        number: u16,
+        row: RowWriter<'_>,
+        hash: Option<u64>,
+    ) -> Result<Address, TableError> {
+        match self.insert_common(number, row.values(), hash)? {
+            Some(address) => Ok(address),
+            None => self.insert_otherwise(number, row, hash),
+        }
+    }
+
+    /// Inserts a row of [common values](RowValues::encode_common), which is encoded in one pass. `None` if it is of others;
+    /// nothing has changed then.
+    #[inline]
+    fn insert_common(
+        &mut self,
+        number: u16,
+        values: RowValues<'_, '_>,
+        known: Option<u64>,
+    ) -> Result<Option<Address>, TableError> {
+        let state = self.row_state(number)?;
+        let mut encoded = [0; SHORT_ROW_BYTES_MAX];
+        let Some(fixed) = encoded.get_mut(..state.schema.row_bytes) else {
+            return Ok(None);
+        };
+        let Some(long) = values.encode_common(&state.schema, fixed) else {
+            return Ok(None);
+        };
+        let hash = self.hash_to_insert(number, values, known)?;
+        let inserted = self.insert_into(number, values, (fixed, Some(&long)), hash, None);
+        inserted.map(Some)
+    }
+
+    /// Inserts a row of any values.
+    #[inline(never)]
+    fn insert_otherwise(
         &mut self,
         number: u16,
         row: RowWriter<'_>,
@@ -61,21 +113,12 @@ impl Transaction<'_> {
         mut row: RowWriter<'v>,
         known: Option<u64>,
     ) -> Result<Address, TableError> {
-        let mut encoded = [0; SHORT_ROW_BYTES_MAX];
-        let encoded = encoded.get_mut(..schema.row_bytes);
-        if let Some(fixed) = encoded
-            && row.encode_common(schema, fixed)
-        {
-            let hash = self.hash_to_insert(number, schema, name, &row, known)?;
-            let names = (number, schema, name);
-            return self.insert_into(names, &row, (fixed, true), hash, None);
-        }
         row.complete(schema, name)?;
         let generated = self.generated_of_new(number, &row)?;
         let row = with_values(row, &generated);
         row.check(schema, name)?;
-        let hash = self.hash_to_insert(number, schema, name, &row, known)?;
-        self.insert_checked((number, schema, name), &row, hash, None)
+        let hash = self.hash_to_insert(number, row.values(), known)?;
+        self.insert_checked(number, schema, &row, hash, None)
     }
 
     /// The hash of a new row's primary key: the known one, or that of [`Transaction::hash_of_new`].
@@ -83,21 +126,19 @@ impl Transaction<'_> {
     fn hash_to_insert(
         &self,
         number: u16,
-        schema: &Schema,
-        name: &str,
-        row: &RowWriter<'_>,
+        values: RowValues<'_, '_>,
         known: Option<u64>,
     ) -> Result<Option<u64>, TableError> {
         match known {
             Some(hash) if self.row_state(number)?.hashed_key.is_some() => {
                 debug_assert_eq!(
-                    self.hash_of_new(number, schema, name, row).ok().flatten(),
+                    self.hash_of_new(number, values).ok().flatten(),
                     Some(hash),
                     "no row has the key, whose hash this is"
                 );
                 Ok(Some(hash))
             }
-            _ => self.hash_of_new(number, schema, name, row),
+            _ => self.hash_of_new(number, values),
         }
     }
 
@@ -109,43 +150,58 @@ impl Transaction<'_> {
         number: u16,
         row: RowWriter<'_>,
     ) -> Result<(Address, bool), TableError> {
-        let (schema, name) = self.row_table(number)?;
-        let state = self.row_state(number)?;
-        let first = state.secondary.first().map(|index| &*index.what);
-        let is_primary = first.is_some_and(|first| first.definition == schema.primary);
-        if !schema.declared.is_empty() || state.is_hashed || !is_primary {
-            return self.whole(|tx| tx.find_or_insert(number, (&schema, &name), row));
+        if let Some(found) = self.insert_or_find_common(number, row.values())? {
+            return Ok(found);
         }
-        let mut row = row;
+        let (schema, name) = self.row_table(number)?;
+        self.whole(|tx| tx.find_or_insert(number, (&schema, &name), row))
+    }
+
+    /// The same of a row whose columns have these values.
+    #[inline]
+    pub(crate) fn insert_or_find_columns_of(
+        &mut self,
+        number: u16,
+        values: RowValues<'_, '_>,
+    ) -> Result<(Address, bool), TableError> {
+        match self.insert_or_find_common(number, values)? {
+            Some(found) => Ok(found),
+            None => self.insert_or_find(number, RowWriter::of_values(values)),
+        }
+    }
+
+    /// The same of a row of common values and an ordered primary key. `None` of another; nothing has changed then.
+    #[inline]
+    fn insert_or_find_common(
+        &mut self,
+        number: u16,
+        values: RowValues<'_, '_>,
+    ) -> Result<Option<(Address, bool)>, TableError> {
+        let state = self.row_state(number)?;
+        let schema = &state.schema;
+        let index = match state.secondary.first() {
+            Some(index) if !state.is_hashed && index.what.definition == schema.primary => index,
+            _ => return Ok(None),
+        };
         let mut encoded = [0; SHORT_ROW_BYTES_MAX];
-        let encoded = match encoded.get_mut(..schema.row_bytes) {
-            Some(fixed) => row.encode_common(&schema, fixed).then_some(fixed),
+        let Some(fixed) = encoded.get_mut(..schema.row_bytes) else {
+            return Ok(None);
+        };
+        let Some(long) = values.encode_common(schema, fixed) else {
+            return Ok(None);
+        };
+        let shape = &index.what.shape;
+        // Without a key, to insert the row says why there is none.
+        let key = shape.of_columns(|column| values.get(column).unwrap_or_default());
+        let bytes = self.space.store.bytes();
+        let vacant = match key.map(|key| index.vacant(&self.space.indexes, bytes, key)) {
+            Some(Err(there)) => return Ok(Some((there, false))),
+            Some(Ok(vacant)) => Some(vacant),
             None => None,
         };
-        if encoded.is_none() {
-            row.complete(&schema, &name)?;
-            row.check(&schema, &name)?;
-        }
-        let shape = first.map(|first| &first.shape);
-        let (schema, row) = (&*schema, &row);
-        let key =
-            shape.and_then(|shape| shape.of_columns(|column| row.get(column).unwrap_or_default()));
-        let state = self.row_state(number)?;
-        let bytes = self.space.store.bytes();
-        let vacant = match (key, state.secondary.first()) {
-            (Some(key), Some(index)) => match index.vacant(&self.space.indexes, bytes, key) {
-                Ok(vacant) => Some(vacant),
-                Err(there) => return Ok((there, false)),
-            },
-            // To insert it says why there is no such key.
-            _ => None,
-        };
-        let (names, vacant) = ((number, schema, &*name), vacant.as_ref());
-        let inserted = match encoded {
-            Some(fixed) => self.insert_into(names, row, (fixed, true), Some(0), vacant),
-            None => self.insert_checked(names, row, Some(0), vacant),
-        };
-        inserted.map(|address| (address, true))
+        let parts = (fixed, Some(&long));
+        let inserted = self.insert_into(number, values, parts, Some(0), vacant.as_ref());
+        inserted.map(|address| Some((address, true)))
     }
 
     /// The same of a table whose rows get more values, or whose keys are found by a hash.
@@ -177,8 +233,8 @@ impl Transaction<'_> {
         if let Some(there) = self.row_with_key(number, &key)? {
             return Ok((there, false));
         }
-        let hash = self.hash_of_new(number, schema, name, &row)?;
-        let address = self.insert_checked((number, schema, name), &row, hash, None)?;
+        let hash = self.hash_of_new(number, row.values())?;
+        let address = self.insert_checked(number, schema, &row, hash, None)?;
         Ok((address, true))
     }
 
@@ -187,7 +243,8 @@ impl Transaction<'_> {
     #[inline]
     fn insert_checked(
         &mut self,
-        (number, schema, name): (u16, &Schema, &str),
+        number: u16,
+        schema: &Schema,
         row: &RowWriter<'_>,
         hash: Option<u64>,
         vacant: Option<&VacantKey>,
@@ -204,41 +261,56 @@ impl Transaction<'_> {
                 &mut long
             }
         };
-        self.insert_into((number, schema, name), row, (fixed, false), hash, vacant)
+        self.insert_into(number, row.values(), (fixed, None), hash, vacant)
     }
 
-    /// The same, given the row's fixed part: zeroes, or the [encoded](RowWriter::encode_common) row.
+    /// The same, given the row's fixed part: zeroes, or the [encoded](RowValues::encode_common) row with the values that are
+    /// not in it.
     #[inline(never)]
     fn insert_into(
         &mut self,
-        (number, schema, name): (u16, &Schema, &str),
-        row: &RowWriter<'_>,
-        (fixed, is_encoded): (&mut [u8], bool),
+        number: u16,
+        values: RowValues<'_, '_>,
+        (fixed, long): (&mut [u8], Option<&LongValues<'_>>),
         hash: Option<u64>,
         vacant: Option<&VacantKey>,
     ) -> Result<Address, TableError> {
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
         let savepoint = self.savepoint();
-        let filled = match is_encoded {
-            true => self.put_long_values(number, schema, row, fixed),
-            false => self.fill(number, schema, name, row, fixed),
+        let filled = match long {
+            Some(long) => self.put_long_values(number, long, fixed),
+            None => self.fill_checked(number, values, fixed),
         };
-        let inserted = filled
-            .and_then(|()| {
-                let state = self.state(number);
-                let of_fixed = || state.hash.of(&fixed[state.key_offset..][..state.key_bytes]);
-                let hash = hash.unwrap_or_else(of_fixed);
-                self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
-                self.insert_bytes(number, fixed, hash, vacant)
-            })
-            .map_err(|error| match error {
+        let inserted = filled.and_then(|()| {
+            let state = self.state(number);
+            let of_fixed = || state.hash.of(&fixed[state.key_offset..][..state.key_bytes]);
+            let hash = hash.unwrap_or_else(of_fixed);
+            self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
+            self.insert_bytes(number, fixed, hash, vacant)
+        });
+        inserted.map_err(|error| {
+            self.roll_back_to(savepoint);
+            let state = self.state(number);
+            match error {
                 // An ordered primary key is an index, too.
-                TableError::DuplicateValue { index, .. } if index == schema.primary.name => {
-                    duplicate(name, &NewKey { schema, row })
+                TableError::DuplicateValue { index, .. } if index == state.schema.primary.name => {
+                    duplicate(state, values)
                 }
                 error => error,
-            });
-        inserted.inspect_err(|_| self.roll_back_to(savepoint))
+            }
+        })
+    }
+
+    /// Stores the values of a row, which were checked, in its fixed part and outside of it.
+    #[inline(never)]
+    fn fill_checked(
+        &mut self,
+        number: u16,
+        values: RowValues<'_, '_>,
+        fixed: &mut [u8],
+    ) -> Result<(), TableError> {
+        let (schema, name) = self.row_table(number)?;
+        self.fill(number, &schema, &name, values, fixed)
     }
 
     /// Stores the values of an encoded row that are not in its fixed part.
@@ -246,21 +318,12 @@ impl Transaction<'_> {
     fn put_long_values(
         &mut self,
         number: u16,
-        schema: &Schema,
-        row: &RowWriter<'_>,
+        long: &LongValues<'_>,
         fixed: &mut [u8],
     ) -> Result<(), TableError> {
-        for (column, value) in row.set_columns() {
-            let bytes = match value {
-                ValueRef::Bytes(bytes) => bytes,
-                ValueRef::Text(text) => text.as_bytes(),
-                _ => continue,
-            };
-            if bytes.len() > INLINE_BYTES_MAX {
-                let reference = self.replace_value(number, Reference::default(), bytes)?;
-                fixed[schema.columns[column].offset..][..REFERENCE_BYTES]
-                    .copy_from_slice(&reference.0);
-            }
+        for (offset, bytes) in long.iter() {
+            let reference = self.replace_value(number, Reference::default(), bytes)?;
+            fixed[offset..][..REFERENCE_BYTES].copy_from_slice(&reference.0);
         }
         Ok(())
     }
@@ -273,15 +336,14 @@ impl Transaction<'_> {
     fn hash_of_new(
         &self,
         number: u16,
-        schema: &Schema,
-        name: &str,
-        row: &RowWriter<'_>,
+        values: RowValues<'_, '_>,
     ) -> Result<Option<u64>, TableError> {
         let state = self.row_state(number)?;
         if !state.is_hashed {
             return Ok(Some(0));
         }
-        let key = NewKey { schema, row };
+        let (schema, name) = (&*state.schema, &*state.name);
+        let key = NewKey { schema, values };
         let (indexes, bytes) = (&self.space.indexes, self.space.store.bytes());
         let (hash, there) = match &state.hashed_key {
             Some(shape) => {
@@ -294,7 +356,7 @@ impl Transaction<'_> {
             None => (None, find_row(indexes, bytes, state, name, &key)?),
         };
         match there {
-            Some(_) => Err(duplicate(name, &key)),
+            Some(_) => Err(duplicate(state, values)),
             None => Ok(hash),
         }
     }
@@ -303,20 +365,20 @@ impl Transaction<'_> {
 /// The values of a new row's primary key, in its order, without a copy of them.
 struct NewKey<'k, 'v> {
     schema: &'k Schema,
-    row: &'k RowWriter<'v>,
+    values: RowValues<'k, 'v>,
 }
 
 impl KeyValues for NewKey<'_, '_> {
     #[inline]
     fn each(&self, each: &mut dyn FnMut(ValueRef<'_>)) {
         let parts = self.schema.primary.key.iter();
-        parts.for_each(|part| each(self.row.get(part.column).unwrap_or_default()));
+        parts.for_each(|part| each(self.values.get(part.column).unwrap_or_default()));
     }
 
     #[inline]
     fn as_bytes(&self) -> Option<&[u8]> {
         match &*self.schema.primary.key {
-            [part] => match self.row.get(part.column) {
+            [part] => match self.values.get(part.column) {
                 Some(ValueRef::Bytes(bytes)) => Some(bytes),
                 _ => None,
             },
@@ -326,14 +388,16 @@ impl KeyValues for NewKey<'_, '_> {
 }
 
 #[cold]
-fn duplicate(table: &str, key: &NewKey<'_, '_>) -> TableError {
+fn duplicate(state: &TableState, values: RowValues<'_, '_>) -> TableError {
+    let schema = &*state.schema;
+    let key = NewKey { schema, values };
     let (mut parts, mut values) = (Vec::new(), Vec::new());
     key.each(&mut |value| {
         parts.push(shown(value));
         values.push(value.to_value());
     });
     TableError::DuplicateKey {
-        table: table.to_string(),
+        table: state.name.to_string(),
         key: parts.join(", "),
         values: values.into(),
     }

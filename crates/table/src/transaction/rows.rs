@@ -12,7 +12,7 @@ use sardonyx_rows::constraints::{
     check_changed_row, check_unreferenced, computed_defaults, delete_row,
 };
 use sardonyx_rows::layout::{PageKind, PageUse, word_at};
-use sardonyx_rows::row::{RowRef, RowWriter, same, set_column};
+use sardonyx_rows::row::{RowRef, RowValues, RowWriter, same, set_column};
 use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_rows::values::Reference;
 use sardonyx_storage::log::record::encoded_bytes;
@@ -217,7 +217,7 @@ impl Transaction<'_> {
     ) -> Result<(), TableError> {
         let (schema, name) = self.row_table(number)?;
         self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
-        self.fill(number, &schema, &name, row, &mut fixed)?;
+        self.fill(number, &schema, &name, row.values(), &mut fixed)?;
         self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
         self.log_references(&schema, at, indexes, row, &fixed);
         self.write_differences(at, &fixed);
@@ -283,7 +283,7 @@ impl Transaction<'_> {
         });
         // Its key stays.
         let hash = self.state(number).hash_at(self.space.store.bytes(), at);
-        self.fill(number, schema, name, &all, &mut fixed)?;
+        self.fill(number, schema, name, all.values(), &mut fixed)?;
         self.delete_unindexed(number, at)?;
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
         self.place_bytes(number, &fixed, hash, None, changes)
@@ -316,7 +316,7 @@ impl Transaction<'_> {
         added.check(&schema, &name)?;
         let savepoint = self.savepoint();
         let inserted = self
-            .fill(number, &schema, &name, &added, &mut fixed)
+            .fill(number, &schema, &name, added.values(), &mut fixed)
             .and_then(|()| {
                 self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
                 self.insert_bytes(number, &fixed, hash, None)
@@ -409,10 +409,10 @@ impl Transaction<'_> {
         number: u16,
         schema: &Schema,
         name: &str,
-        row: &RowWriter<'_>,
+        values: RowValues<'_, '_>,
         fixed: &mut [u8],
     ) -> Result<(), TableError> {
-        for (at, value) in row.set_columns() {
+        for (at, value) in values.set_columns() {
             set_column(fixed, name, &schema.columns[at], value, |before, bytes| {
                 self.replace_value(number, before, bytes)
             })?;

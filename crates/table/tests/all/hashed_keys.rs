@@ -116,7 +116,14 @@ fn step(
             row.set(1, ValueRef::Bytes(&value));
             row.set(2, ValueRef::Int(part(number).into()));
             row.set(3, ValueRef::Int(taken.unwrap_or(*numbers).into()));
-            let put = in_detail(tx.insert_or_find_row(table, row));
+            // In both ways of giving a row.
+            let put = match *numbers % 2 {
+                0 => in_detail(tx.insert_or_find_row(table, row)),
+                _ => {
+                    let values = [0, 1, 2, 3].map(|column| row.get(column));
+                    in_detail(tx.insert_or_find_columns(table, &values))
+                }
+            };
             let (key, there) = (key(number), tx.rows(TABLE).expect("a table"));
             let there = there.get(&key).expect("readable").map(|row| row.address());
             match model.get(&(name.clone(), part(number))) {
@@ -412,11 +419,8 @@ fn a_key_of_bytes_alone_is_found_by_its_hash_and_by_its_bytes_where_they_stand()
                 assert!(other.is_none(), "{before} has not the key of {number}");
             }
             let name = name(number);
-            let row = RowWriter::of(&[
-                (0, ValueRef::Bytes(&name)),
-                (1, ValueRef::Int(number.into())),
-            ]);
-            tx.insert_row_of_hash(table, hash, row).expect("insert");
+            let row = [ValueRef::Bytes(&name), ValueRef::Int(number.into())].map(Some);
+            tx.insert_columns(table, Some(hash), &row).expect("insert");
             assert_eq!(found(tx, hash, number), Some(number.into()));
         });
         before_hash = hash;

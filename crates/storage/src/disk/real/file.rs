@@ -11,8 +11,9 @@ use std::io::{self, IoSlice};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The bytes that [`DiskFile::preallocate`] writes at once.
-const PREALLOCATE_BYTES: u64 = 1 << 20;
+/// The bytes that [`DiskFile::preallocate`] writes at once. A commit group that is written meanwhile waits for such a piece,
+/// and its sync for the pieces before: with pieces of 1 MiB, for some milliseconds.
+const PREALLOCATE_BYTES: u64 = 128 << 10;
 
 /// An open file.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! A row that is encoded in one pass is the row that the general way makes, and no value is encoded that this way refuses.
 
 use super::*;
-use crate::row::set_column;
+use crate::row::{RowWriter, set_column};
 use crate::schema::NonFinite;
 
 /// The fixed part that the general way makes of a new row; long values are left out.
@@ -26,7 +26,35 @@ fn in_general(schema: &Schema, row: &RowWriter<'_>) -> Option<Vec<u8>> {
 /// The same in one pass.
 fn in_one_pass(schema: &Schema, row: &RowWriter<'_>) -> Option<Vec<u8>> {
     let mut fixed = vec![0; schema.row_bytes];
-    row.encode_common(schema, &mut fixed).then_some(fixed)
+    row.values().encode_common(schema, &mut fixed)?;
+    Some(fixed)
+}
+
+#[test]
+fn long_values_of_a_row_are_returned_with_the_places_of_their_references() {
+    let mut schema = Schema::new().column("key", Type::U64);
+    let names = ["a", "b", "c", "d", "e"];
+    for name in names {
+        schema = schema.column(name, Type::Bytes);
+    }
+    let schema = schema.primary_key(["key"]).build().expect("a schema");
+    let long = |fill: u8| [fill; 13];
+    let values: Vec<_> = names.iter().map(|name| long(name.as_bytes()[0])).collect();
+    // Of many, the general way stores them.
+    for count in 0..=names.len() {
+        let mut row = vec![Some(ValueRef::Int(1))];
+        row.extend(values.iter().enumerate().map(|(number, value)| {
+            let short = number >= count;
+            Some(ValueRef::Bytes(if short { b"short" } else { value }))
+        }));
+        let mut fixed = vec![0; schema.row_bytes];
+        let found = RowValues::new(&row).encode_common(&schema, &mut fixed);
+        let found = found.map(|long| long.iter().collect::<Vec<_>>());
+        let expected: Vec<_> = (0..count)
+            .map(|number| (schema.columns[number + 1].offset, &values[number][..]))
+            .collect();
+        assert_eq!(found, (count <= LONG_MAX).then_some(expected), "{count}");
+    }
 }
 
 #[test]
