@@ -7,8 +7,8 @@
 //! Invariant: memory is bounded. A transaction that claims many rows of a table claims all of them.
 
 use crate::lock_modes::{Modes, RowMode};
+use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::catalogue::Definitions;
-use std::collections::HashMap;
 
 /// The most rows that the transactions of a database have claimed one by one, each with 100 bytes or so.
 pub(crate) const ROWS_MAX: usize = 1_000_000;
@@ -42,7 +42,7 @@ impl TableId {
     }
 }
 
-/// The hash of a row's key.
+/// The hash of a row's key, with a secret of the process: clients cannot choose it.
 pub(crate) type RowHash = u128;
 
 /// The sessions that have claimed a row, with the modes.
@@ -50,20 +50,20 @@ type Holders = Vec<(u64, Modes)>;
 
 #[derive(Debug, Default)]
 struct OfTable {
-    rows: HashMap<RowHash, Holders>,
+    rows: IntegerMap<RowHash, Holders>,
     /// The sessions that have claimed all rows.
     whole: Holders,
     /// The number of rows that a session has claimed one by one.
-    counts: HashMap<u64, usize>,
+    counts: IntegerMap<u64, usize>,
 }
 
 /// All claims of rows.
 #[derive(Debug, Default)]
 pub(crate) struct RowClaims {
-    tables: HashMap<TableId, OfTable>,
+    tables: IntegerMap<TableId, OfTable>,
     count: usize,
     /// The number of rows that a session has claimed one by one.
-    of_sessions: HashMap<u64, usize>,
+    of_sessions: IntegerMap<u64, usize>,
 }
 
 /// A claim that a session has made, with its modes before.
@@ -99,7 +99,7 @@ fn set(holders: &mut Holders, session: u64, modes: Modes) -> Modes {
 }
 
 /// Counts one row less of a session.
-fn one_less(counts: &mut HashMap<u64, usize>, session: u64) {
+fn one_less(counts: &mut IntegerMap<u64, usize>, session: u64) {
     if let Some(count) = counts.get_mut(&session) {
         *count -= 1;
         if *count == 0 {
@@ -155,7 +155,7 @@ impl RowClaims {
             return Ok(None);
         }
         let is_known = own != 0;
-        let count_of = |counts: &HashMap<u64, usize>| counts.get(&session).copied().unwrap_or(0);
+        let count_of = |counts: &IntegerMap<u64, usize>| counts.get(&session).copied().unwrap_or(0);
         let is_whole = count_of(&of.counts) >= ROWS_OF_TABLE_MAX
             || count_of(&self.of_sessions) >= ROWS_OF_SESSION_MAX
             || urgent && self.count >= URGENT_ROWS_MAX;

@@ -152,12 +152,13 @@ pub(crate) fn doubts_constraints(update: &Update) -> bool {
     let [Assignment { target, value }] = &update.assignments[..] else {
         return false;
     };
+    // The value first: names are compared in lower case, and this is asked at each run.
     let is_false = matches!(value, Expr::Value(value) if value.value == Value::Boolean(false));
     let is_column =
-        matches!(target, AssignmentTarget::ColumnName(name) if is(name, &["convalidated"]));
-    (is(name, &["pg_constraint"]) || is(name, &["pg_catalog", "pg_constraint"]))
-        && is_column
-        && is_false
+        || matches!(target, AssignmentTarget::ColumnName(name) if is(name, &["convalidated"]));
+    is_false
+        && is_column()
+        && (is(name, &["pg_constraint"]) || is(name, &["pg_catalog", "pg_constraint"]))
 }
 
 /// Classifies a statement. Its text in lower case shows the functions that it calls.

@@ -198,6 +198,11 @@ impl Database {
         locked(&self.beside).clone()
     }
 
+    /// The most rows of a table that one call changes.
+    pub(crate) fn few_rows(&self) -> u64 {
+        locked(&self.beside).few
+    }
+
     pub(crate) fn aside_from(&self) -> usize {
         self.aside_from.load(Ordering::Relaxed)
     }

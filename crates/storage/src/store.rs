@@ -17,6 +17,7 @@ mod frozen;
 mod mapping;
 mod read;
 mod snapshot;
+mod spare;
 mod touched;
 mod versions;
 mod words;
@@ -29,10 +30,11 @@ use ahead::Ahead;
 use mapping::{Mapping, Refused, reserve_aligned};
 use rustix::io::Errno;
 use sardonyx_base::sync::atomic::{Ordering, fence};
+use spare::Spare;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use versions::{Spare, Versions};
+use versions::Versions;
 
 /// The unit in which memory is committed, and the alignment of the first page, in bytes. It is a huge page of common
 /// processors, so that a large store costs few entries of their address translation.
@@ -75,7 +77,7 @@ pub struct PageStore {
     /// While there may be snapshots.
     versions: Option<Box<Versions>>,
     /// Parts of a snapshot that are kept for the next one.
-    spare: Spare,
+    spare: Arc<Spare>,
     snapshot_bytes_max: u64,
     /// The thread that has the operating system give memory to pages before they are used, if one runs.
     ahead: Option<Ahead>,
@@ -168,7 +170,7 @@ impl PageStore {
             sparse: false,
             small_pages: false,
             versions: None,
-            spare: Spare::default(),
+            spare: Arc::default(),
             snapshot_bytes_max: (limit as u64 / 4).min(SNAPSHOT_BYTES_MAX),
             ahead: None,
         })

@@ -14,13 +14,62 @@ use sardonyx::Error;
 use sardonyx::schema::Value;
 use sardonyx_rows::constraints::Objects;
 use std::collections::{BTreeSet, HashMap};
+use std::ops::{Deref, DerefMut};
+use std::sync::LazyLock;
 
 /// The most numbers that are made usable at a time.
 const AHEAD: i128 = 1000;
 
-/// The changes of a transaction.
+/// The changes of a transaction. Most change no sequence, and each statement takes and leaves them: they have no memory of
+/// their own then.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SequenceChanges {
+pub(crate) struct SequenceChanges(Option<Box<Changed>>);
+
+/// No changes.
+static NONE: LazyLock<Changed> = LazyLock::new(Changed::default);
+
+impl Deref for SequenceChanges {
+    type Target = Changed;
+
+    fn deref(&self) -> &Changed {
+        match &self.0 {
+            Some(changed) => changed,
+            None => &NONE,
+        }
+    }
+}
+
+impl DerefMut for SequenceChanges {
+    fn deref_mut(&mut self) -> &mut Changed {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl SequenceChanges {
+    /// The changes since a mark are undone. A number that was drawn is not drawn again, also if the sequence was dropped,
+    /// renamed or begun again since.
+    pub fn return_to(&mut self, mark: &SequenceChanges) {
+        if self.0.is_some() || mark.0.is_some() {
+            Changed::return_to(self, mark);
+        }
+    }
+
+    /// True if it changed none.
+    pub fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|changed| changed.is_empty())
+    }
+
+    /// Publishes the changes of a committed transaction.
+    pub fn committed(self, counters: &mut HashMap<String, Counter>) {
+        if let Some(changed) = self.0 {
+            changed.committed(counters);
+        }
+    }
+}
+
+/// The changed sequences of a transaction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changed {
     /// The bounds that it raised, up to which numbers may be used.
     pub raised: HashMap<String, i128>,
     /// The sequences that it made.
@@ -77,7 +126,7 @@ fn further(rises: bool, one: i128, other: i128) -> i128 {
     }
 }
 
-impl SequenceChanges {
+impl Changed {
     /// Calls `act` with the counter of a sequence as the transaction sees it.
     ///
     /// # Errors
@@ -247,9 +296,7 @@ impl SequenceChanges {
         Ok(())
     }
 
-    /// The changes since a mark are undone. A number that was drawn is not drawn again, also if the sequence was dropped,
-    /// renamed or begun again since.
-    pub fn return_to(&mut self, mark: &SequenceChanges) {
+    fn return_to(&mut self, mark: &Changed) {
         let since = std::mem::replace(self, mark.clone());
         self.drawn = since.drawn;
         for counter in self.made.values_mut() {
@@ -259,13 +306,11 @@ impl SequenceChanges {
         }
     }
 
-    /// True if it changed none.
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.raised.is_empty() && self.made.is_empty() && self.dropped.is_empty()
     }
 
-    /// Publishes the changes of a committed transaction.
-    pub fn committed(mut self, counters: &mut HashMap<String, Counter>) {
+    fn committed(mut self, counters: &mut HashMap<String, Counter>) {
         for (name, continued) in &self.continued {
             if let (Some(own), Some(there)) = (self.made.get_mut(name), counters.get(&continued.of))
             {

@@ -330,7 +330,9 @@ impl Session {
         let defines = work
             .as_ref()
             .is_some_and(|work| work.rows.has_definitions());
-        if !defines {
+        // A thread steps aside only for changes that may take long.
+        let is_large = work.as_ref().is_some_and(|work| self.may_be_large(work));
+        if !defines && is_large {
             let mut came = self.commit_beside(statement, (&mut work, version), committing)?;
             // Its rows are as they were: it may still commit behind the statement for which it has waited.
             if matches!(came, Came::Waited) {

@@ -158,7 +158,7 @@ pub(super) fn described(
             }
             Statement::Execute { name, .. } => {
                 let name = name.as_ref().map(crate::names::of_public).transpose()?;
-                let inner = name.as_ref().and_then(|name| state.named.get(name));
+                let inner = name.as_ref().and_then(|name| state.named(name));
                 match inner {
                     Some(inner) => Ok(Some((Vec::new(), inner.columns().map(Arc::from)))),
                     None => Err(super::parameters::unknown(&name.unwrap_or_default())),
@@ -275,7 +275,7 @@ pub(super) fn executed(
         ));
     };
     let name = crate::names::of_public(name)?;
-    let inner = state.named.get(&name).cloned();
+    let inner = state.named(&name).cloned();
     if let Some(inner) = &inner {
         // The protocol may have prepared another kind of statement.
         super::parameters::check_preparable(inner)?;

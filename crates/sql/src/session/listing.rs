@@ -11,7 +11,7 @@ use std::sync::Arc;
 impl Session {
     /// The statement that was prepared with a name, by `PREPARE` or by the protocol.
     pub fn named(&self, name: &str) -> Option<&Arc<Prepared>> {
-        self.state.named.get(name)
+        self.state.named(name)
     }
 
     /// Notes a statement that was prepared by the protocol: `EXECUTE` and `DEALLOCATE` find it.
@@ -47,7 +47,8 @@ impl SessionState {
         };
         let list = Arc::make_mut(self.listed.get_or_insert_default());
         list.statements.insert(name.to_string(), listed);
-        self.named.insert(name.to_string(), statement);
+        let named = Arc::make_mut(self.named.get_or_insert_default());
+        named.insert(name.to_string(), statement);
     }
 
     /// Forgets the statement of a name, or all. Returns false if there is none of the name.
@@ -56,11 +57,12 @@ impl SessionState {
         match name {
             Some(name) => {
                 list.statements.remove(name);
-                self.named.remove(name).is_some()
+                let named = self.named.as_mut().map(Arc::make_mut);
+                named.is_some_and(|named| named.remove(name).is_some())
             }
             None => {
                 list.statements.clear();
-                self.named.clear();
+                self.named = None;
                 true
             }
         }

@@ -36,8 +36,8 @@ pub(crate) struct SessionState {
     pub temporary: Arc<str>,
     pub settings: Settings,
     pub transaction: TransactionState,
-    /// The statements of `PREPARE`.
-    pub named: HashMap<String, Arc<Prepared>>,
+    /// The statements of `PREPARE`, and those that the protocol named. Each flight has a handle of them, not a copy.
+    pub named: Option<Arc<HashMap<String, Arc<Prepared>>>>,
     /// The same, and the cursors, as the catalogue lists them.
     pub listed: Option<Arc<Listed>>,
     pub drawn: Drawn,
@@ -184,19 +184,25 @@ impl SessionState {
     /// # Errors
     /// As [`SessionState::name_statement`].
     pub fn check_new_name(&self, name: &str) -> Result<(), SqlError> {
-        if self.named.contains_key(name) {
+        if self.named(name).is_some() {
             return Err(SqlError::new(
                 code::DUPLICATE_PREPARED_STATEMENT,
                 format!("prepared statement \"{name}\" already exists"),
             ));
         }
-        match self.named.len() >= NAMED_MAX {
+        let there = self.named.as_ref().map_or(0, |named| named.len());
+        match there >= NAMED_MAX {
             false => Ok(()),
             true => Err(SqlError::new(
                 code::PROGRAM_LIMIT,
                 format!("a session has at most {NAMED_MAX} prepared statements"),
             )),
         }
+    }
+
+    /// The prepared statement of a name.
+    pub fn named(&self, name: &str) -> Option<&Arc<Prepared>> {
+        self.named.as_ref()?.get(name)
     }
 
     /// An answer without the messages that the client does not want.
@@ -236,7 +242,7 @@ impl SessionState {
             temporary: self.temporary.clone(),
             settings: self.settings.clone(),
             transaction: TransactionState::Idle,
-            named: HashMap::new(),
+            named: None,
             listed: None,
             drawn: Drawn::default(),
             again: Done::default(),

@@ -19,6 +19,7 @@ use super::words::{copy_out, load};
 use crate::page::{Address, PAGE_SIZE};
 #[cfg(not(shuttle))]
 use rustix::mm::{MapFlags, ProtFlags};
+use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -26,10 +27,15 @@ use std::sync::Arc;
 /// An entry of a page that will not be requested: every reader of this table has ended, or finds it ended.
 pub(super) const UNWANTED: u32 = u32::MAX;
 
+/// A table in which at most so many entries are set is cleared for the next snapshot. Others are unmapped.
+const CLEARED_MAX: usize = 1024;
+
 /// The pages as they were at one moment.
 #[derive(Debug)]
 pub(super) struct Frozen {
     table: Table,
+    /// The set entries, up to one more than `CLEARED_MAX`. Only the writer takes the lock.
+    set: Mutex<Vec<u32>>,
     life: Arc<Life>,
 }
 
@@ -66,19 +72,34 @@ impl Life {
 }
 
 impl Frozen {
-    /// With no page changed; by the table of another one that is not used any more, if it is as long.
+    /// With no page changed; by the table of another one that is not used any more, if it has the same memory.
     pub fn new(pages: u64, life: Arc<Life>, spare: Option<Untouched>) -> rustix::io::Result<Self> {
-        let spare = spare.filter(|Untouched(table)| table.entries().len() as u64 == pages);
-        let table = match spare {
-            Some(Untouched(table)) => table,
+        let table = match spare.filter(|spare| spare.fits(pages)) {
+            Some(Untouched(table)) => table.with_len(pages as usize),
             None => Table::zeroed(pages as usize)?,
         };
-        Ok(Frozen { table, life })
+        let set = Mutex::default();
+        Ok(Frozen { table, set, life })
     }
 
-    /// The table for another one: no page of this has changed.
-    pub fn into_untouched(self) -> Untouched {
-        Untouched(self.table)
+    /// The table for another one, if few entries are set. This one has no reader any more.
+    pub fn into_untouched(self) -> Option<Untouched> {
+        let Frozen { table, set, .. } = self;
+        let set = set.lock();
+        if set.len() > CLEARED_MAX {
+            return None;
+        }
+        for page in &*set {
+            table.entries()[*page as usize].store(0, Ordering::Relaxed);
+        }
+        drop(set);
+        Some(Untouched(table))
+    }
+
+    /// The address of its table.
+    #[cfg(test)]
+    pub fn place_of_table(&self) -> usize {
+        self.table.entries().as_ptr() as usize
     }
 
     pub fn pages(&self) -> u64 {
@@ -95,6 +116,10 @@ impl Frozen {
     /// Names the copy of a page: readers take it from there. For the writer.
     pub fn publish(&self, page: u64, entry: u32) {
         self.table.entries()[page as usize].store(entry, Ordering::Release);
+        let mut set = self.set.lock();
+        if set.len() <= CLEARED_MAX {
+            set.push(page as u32);
+        }
     }
 
     /// True if a page was not copied: it did not change.
@@ -215,9 +240,17 @@ pub(super) fn copy_place(entry: u32) -> usize {
     (entry as usize - 1) * PAGE_SIZE
 }
 
-/// The table of a snapshot of which no page has changed.
+/// A table without a set entry.
 #[derive(Debug)]
 pub(super) struct Untouched(Table);
+
+impl Untouched {
+    /// True if its memory is that of a table for so many pages.
+    pub fn fits(&self, pages: u64) -> bool {
+        let whole = |len: usize| len.max(1).div_ceil(PAGE_SIZE / size_of::<AtomicU32>());
+        whole(self.0.entries().len()) == whole(pages as usize)
+    }
+}
 
 /// Zeroes that take memory only where they are changed.
 #[derive(Debug)]
@@ -241,6 +274,12 @@ impl Table {
         }?;
         let start = NonNull::new(start.cast()).ok_or(rustix::io::Errno::NOMEM)?;
         Ok(Table { start, len })
+    }
+
+    /// The same memory for so many entries: it is mapped in whole pages, whose other entries are zeroes.
+    fn with_len(mut self, len: usize) -> Self {
+        self.len = len;
+        self
     }
 
     #[inline]
@@ -279,6 +318,11 @@ impl Table {
     fn zeroed(len: usize) -> rustix::io::Result<Self> {
         let entries = (0..len).map(|_| AtomicU32::new(0)).collect();
         Ok(Table { entries })
+    }
+
+    fn with_len(mut self, len: usize) -> Self {
+        self.entries.resize_with(len, || AtomicU32::new(0));
+        self
     }
 
     fn entries(&self) -> &[AtomicU32] {

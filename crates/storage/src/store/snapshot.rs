@@ -178,6 +178,12 @@ impl PageSnapshot {
         self.kept
     }
 
+    /// The address of its table.
+    #[cfg(test)]
+    pub(super) fn place_of_table(&self) -> usize {
+        self.frozen.0.place_of_table()
+    }
+
     /// The number of pages; those that the store got later are not there.
     pub fn pages(&self) -> u64 {
         self.frozen.0.pages()

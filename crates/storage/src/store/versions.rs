@@ -10,9 +10,10 @@
 //! Handles are dropped by readers. The writer takes the copies of closed ones back a few at a time, when it needs one,
 //! so that no write pauses for them. The reader that drops the last handle frees the pool.
 
-use super::frozen::{Frozen, Life, UNWANTED, Untouched, copy_place};
+use super::frozen::{Frozen, Life, UNWANTED, copy_place};
 use super::mapping::Mapping;
 use super::snapshot::PageSnapshot;
+use super::spare::Spare;
 use super::{PageStore, StoreError, words};
 use crate::page::PAGE_SIZE;
 use sardonyx_base::sync::Mutex;
@@ -44,35 +45,18 @@ pub(super) struct Shared {
     handles: AtomicUsize,
     /// The writer's; the reader that drops the last handle takes it out and frees it.
     book: Mutex<Option<Book>>,
-    /// The place of an unused pool.
-    spare: Arc<SparePool>,
+    /// The place of parts that are not used any more.
+    spare: Arc<Spare>,
     /// Pages of the pool, for threads without the book.
     copied: AtomicU64,
-}
-
-/// A pool without pages, with its bound: addresses that are reserved for the next snapshot. Reserving and freeing them
-/// takes longer than the life of most snapshots.
-#[derive(Debug, Default)]
-pub(super) struct SparePool(Mutex<Option<(u64, PageStore)>>);
-
-/// Parts of a snapshot that a store keeps for the next one.
-#[derive(Debug, Default)]
-pub(super) struct Spare {
-    table: Option<Untouched>,
-    pool: Arc<SparePool>,
 }
 
 impl PageStore {
     /// Forgets snapshots that have no reader any more.
     pub(super) fn forget_versions(&mut self) {
         if let Some(versions) = self.versions.take() {
-            let Versions {
-                newest, changed, ..
-            } = *versions;
-            // Another thread may be about to drop it still.
-            if let (false, Some(newest)) = (changed, Arc::into_inner(newest)) {
-                self.spare.table = Some(newest.into_untouched());
-            }
+            let Versions { newest, shared, .. } = *versions;
+            shared.spare.keep_table(newest);
         }
     }
 }
@@ -89,6 +73,7 @@ struct Book {
     open: VecDeque<Open>,
     /// The copies of those that were open, to be taken back.
     gone: Vec<Vec<u32>>,
+    spare: Arc<Spare>,
 }
 
 /// The store's identity: the beginning of its pages. While a handle exists, which has the mapping, no other store has
@@ -131,11 +116,15 @@ impl Shared {
         }
         let book = self.book.lock().take();
         if let Some(Book {
-            pool, pages_max, ..
+            pool,
+            pages_max,
+            open,
+            ..
         }) = book
-            && pool.pages() == 0
         {
-            *self.spare.0.lock() = Some((pages_max, pool));
+            self.spare.keep_pool(pages_max, pool);
+            let frozen = open.into_iter().flat_map(|open| open.frozen);
+            frozen.for_each(|(_, frozen)| self.spare.keep_table(frozen));
         }
     }
 
@@ -238,6 +227,7 @@ pub(super) fn freeze<const N: usize>(
         }
     };
     let mut stores = stores;
+    let spare = Arc::clone(&stores[0].spare);
     let life = Arc::new(Life::of(N));
     let mut frozen = Vec::with_capacity(N);
     for store in &mut stores {
@@ -245,7 +235,7 @@ pub(super) fn freeze<const N: usize>(
             store.forget_versions();
         }
         let pages = store.pages();
-        let new = Frozen::new(pages, life.clone(), store.spare.table.take());
+        let new = Frozen::new(pages, life.clone(), spare.table(pages));
         let new = new.map_err(refused(pages * size_of::<u32>() as u64))?;
         frozen.push((store.base.addr(), Arc::new(new)));
     }
@@ -262,7 +252,7 @@ pub(super) fn freeze<const N: usize>(
     let joined = before.and_then(|shared| Some((shared.join(&open)?, shared)));
     let (copies, shared) = match joined {
         Some(joined) => joined,
-        None => Shared::with(open, stores[0].snapshot_bytes_max, &stores[0].spare.pool)?,
+        None => Shared::with(open, stores[0].snapshot_bytes_max, &spare)?,
     };
     for store in &stores[..] {
         let others = store.versions.as_ref();
@@ -275,13 +265,17 @@ pub(super) fn freeze<const N: usize>(
         let live = store.mapping.clone();
         let handle = PageSnapshot::new(newest.clone(), live, copies.clone(), shared.clone());
         let handle = Arc::new(handle);
-        store.versions = Some(Box::new(Versions {
+        let before = store.versions.replace(Box::new(Versions {
             newest,
             member,
             handle: Arc::downgrade(&handle),
             changed: false,
             shared: shared.clone(),
         }));
+        if let Some(before) = before {
+            // It is in the book as long as a thread may read it.
+            spare.keep_table(before.newest);
+        }
         handle
     }))
 }
@@ -292,12 +286,11 @@ impl Shared {
     fn with(
         first: Open,
         bytes_max: u64,
-        spare: &Arc<SparePool>,
+        spare: &Arc<Spare>,
     ) -> Result<(Arc<Mapping>, Arc<Self>), StoreError> {
         let pages_max = (bytes_max / PAGE_SIZE as u64).clamp(1, u64::from(UNWANTED) / 2);
-        let there = spare.0.lock().take();
-        let pool = match there.filter(|(bound, _)| *bound == pages_max) {
-            Some((_, pool)) => pool,
+        let pool = match spare.pool(pages_max) {
+            Some(pool) => pool,
             // More than that, for pages that are not taken back at once.
             None => {
                 let mut pool = PageStore::reserve(pages_max * 2 * PAGE_SIZE as u64)?;
@@ -307,25 +300,24 @@ impl Shared {
         };
         let copies = pool.mapping.clone();
         let handles = AtomicUsize::new(first.frozen.len());
+        // The pages of a pool that was used before.
+        let pages = pool.pages() as u32;
         let book = Book {
             pool,
             pages_max,
-            owners: Vec::new(),
-            free: Vec::new(),
+            owners: vec![0; pages as usize],
+            free: (0..pages).collect(),
             open: VecDeque::from([first]),
             gone: Vec::new(),
+            spare: Arc::clone(spare),
         };
-        let book = Mutex::new(Some(book));
-        let spare = Arc::clone(spare);
-        Ok((
-            copies,
-            Arc::new(Shared {
-                handles,
-                copied: AtomicU64::new(0),
-                book,
-                spare,
-            }),
-        ))
+        let shared = Shared {
+            handles,
+            copied: AtomicU64::new(u64::from(pages)),
+            book: Mutex::new(Some(book)),
+            spare: Arc::clone(spare),
+        };
+        Ok((copies, Arc::new(shared)))
     }
 
     /// A further snapshot; returns where the copies are. `None` if the last handle was dropped.
@@ -347,11 +339,14 @@ impl Book {
     fn close(&mut self) {
         let mut n = 0;
         while let Some(open) = self.open.get(n) {
-            match open.life.is_over() {
-                true => self
-                    .gone
-                    .extend(self.open.remove(n).map(|open| open.copies)),
-                false => n += 1,
+            if !open.life.is_over() {
+                n += 1;
+                continue;
+            }
+            if let Some(open) = self.open.remove(n) {
+                self.gone.push(open.copies);
+                let frozen = open.frozen.into_iter();
+                frozen.for_each(|(_, frozen)| self.spare.keep_table(frozen));
             }
         }
     }

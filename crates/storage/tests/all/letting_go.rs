@@ -230,6 +230,21 @@ fn what_is_handed_on_gathers_until_a_thread_rests() {
 }
 
 #[test]
+fn a_logging_thread_that_has_written_watches_the_clock_for_the_next_group_while_groups_gather() {
+    let (pen, _disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
+    let log = pen.log();
+    assert_eq!(log.looks_again(true), None);
+    let gathering = log.gather();
+    let before = Instant::now();
+    let looks = log.looks_again(true).expect("a time");
+    // A group that is handed on from now on is due later.
+    assert!(looks >= before + DEFERRED_TIME_MAX && looks <= Instant::now() + DEFERRED_TIME_MAX);
+    assert_eq!(log.looks_again(false), None, "nothing was written");
+    drop(gathering);
+    assert_eq!(log.looks_again(true), None);
+}
+
+#[test]
 fn what_gathers_is_written_when_a_caller_waits_when_it_is_due_or_when_gathering_ends() {
     let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
     let gathering = pen.log().gather();

@@ -150,6 +150,13 @@ impl Session {
         Some(outcome)
     }
 
+    /// True if a transaction that has run aside may have changed so many rows that next contents are made for them.
+    pub(super) fn may_be_large(&self, work: &Work) -> bool {
+        let few = self.database.few_rows();
+        let mut changed = work.rows.changed_tables().into_iter();
+        changed.any(|(_, rows)| rows as u64 > few)
+    }
+
     /// Commits a transaction that has run aside, if it has changed many rows. They go into next contents of their
     /// tables, and one short call has the tables take these over. A commit in the stage is one call of the usual kind.
     ///
