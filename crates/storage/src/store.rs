@@ -29,6 +29,7 @@ use crate::page::{Address, PAGE_SIZE, PageId};
 use ahead::Ahead;
 use mapping::{Mapping, Refused, reserve_aligned};
 use rustix::io::Errno;
+use rustix::mm::Advice;
 use sardonyx_base::sync::atomic::{Ordering, fence};
 use spare::Spare;
 use std::ptr::NonNull;
@@ -39,6 +40,10 @@ use versions::Versions;
 /// The unit in which memory is committed, and the alignment of the first page, in bytes. It is a huge page of common
 /// processors, so that a large store costs few entries of their address translation.
 const COMMIT_BYTES: usize = 2 << 20;
+
+/// A store that begins with fewer bytes gets small pages in its first unit: a huge page would have the system clear
+/// twenty times the memory that a small database uses, at each opening. They become huge ones as the store grows.
+const BEGINS_SMALL_BYTES: usize = COMMIT_BYTES / 2;
 
 /// A [sparse](PageStore::set_sparse) store that grows by more at once gets small pages there.
 const DENSE_STEP_BYTES: usize = 32 << 20;
@@ -74,6 +79,8 @@ pub struct PageStore {
     /// Large parts of it may never be touched.
     sparse: bool,
     small_pages: bool,
+    /// The first unit has small pages only since the store began with few bytes.
+    begins_small: bool,
     /// While there may be snapshots.
     versions: Option<Box<Versions>>,
     /// Parts of a snapshot that are kept for the next one.
@@ -169,6 +176,7 @@ impl PageStore {
             mapping: Arc::new(mapping),
             sparse: false,
             small_pages: false,
+            begins_small: false,
             versions: None,
             spare: Arc::default(),
             snapshot_bytes_max: (limit as u64 / 4).min(SNAPSHOT_BYTES_MAX),
@@ -236,7 +244,7 @@ impl PageStore {
         // Not above the limit, which is a `usize`.
         let len = asked_bytes as usize;
         if len > self.committed {
-            self.commit(len.next_multiple_of(COMMIT_BYTES))?;
+            self.commit(len)?;
         }
         let first = self.len.next_multiple_of(COMMIT_BYTES);
         self.len = len;
@@ -244,9 +252,10 @@ impl PageStore {
         Ok(())
     }
 
-    /// Makes the first `to` bytes usable; `to` is a multiple of [`COMMIT_BYTES`].
+    /// Makes the first `len` bytes usable, and those up to a multiple of [`COMMIT_BYTES`].
     #[cold]
-    fn commit(&mut self, to: usize) -> Result<(), StoreError> {
+    fn commit(&mut self, len: usize) -> Result<(), StoreError> {
+        let to = len.next_multiple_of(COMMIT_BYTES);
         if to > self.mapping.reserved() {
             let extended = self.mapping.extend(to);
             extended.map_err(|source| StoreError::AddressSpace {
@@ -256,13 +265,18 @@ impl PageStore {
             })?;
         }
         let bytes = to - self.committed;
-        let small_pages = self.small_pages || self.sparse && bytes > DENSE_STEP_BYTES;
+        let begins_small = self.committed == 0 && len < BEGINS_SMALL_BYTES;
+        let small_pages =
+            self.small_pages || begins_small || self.sparse && bytes > DENSE_STEP_BYTES;
         let granted = self.mapping.commit(self.committed, to, small_pages);
         granted.map_err(|source| StoreError::Memory {
             operation: "commit",
             bytes: bytes as u64,
             source: source.into(),
         })?;
+        if std::mem::replace(&mut self.begins_small, begins_small && !self.small_pages) {
+            self.mapping.advise(0, COMMIT_BYTES, Advice::LinuxHugepage);
+        }
         self.committed = to;
         Ok(())
     }

@@ -88,7 +88,7 @@ fn i1_a_process_killed_at_every_step_and_a_crash_after_the_next_lose_nothing_ack
 
 #[test]
 fn i1_i6_i8_several_lives_of_each_seed() {
-    let seeds = seeds(90);
+    let seeds = seeds(36);
     let plans = (0..seeds)
         .map(|n| Plan {
             seed: 1000 + n,

@@ -14,6 +14,8 @@ mod refused;
 use common::Outcome;
 use sardonyx_cluster::process;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The name of a test, and the test.
 type Test = (&'static str, fn() -> Outcome);
@@ -117,11 +119,37 @@ fn main() -> Outcome {
         TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
         return Ok(());
     }
-    for (name, test) in TESTS {
-        if names.is_empty() || names.iter().any(|part| name.contains(&***part)) {
-            test().map_err(|error| format!("{name}: {error}"))?;
-            println!("test {name} ... ok");
+    let is_asked =
+        |name: &str| names.is_empty() || names.iter().any(|part| name.contains(&***part));
+    let asked: Vec<&Test> = TESTS.iter().filter(|(name, _)| is_asked(name)).collect();
+    run(&asked)
+}
+
+/// Runs the tests, two at a time: the longest wait for leases. More would have many processes at once.
+fn run(tests: &[&Test]) -> Outcome {
+    let threads: usize = std::env::var("RUST_TEST_THREADS").map_or(Ok(2), |all| all.parse())?;
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some((name, test)) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+            // A panic ends the program, as soon as the other tests have ended.
+            match test() {
+                Ok(()) => println!("test {name} ... ok"),
+                Err(error) => {
+                    println!("test {name} ... FAILED");
+                    failed
+                        .lock()
+                        .expect("no panic")
+                        .push(format!("{name}: {error}"));
+                }
+            }
         }
+    };
+    std::thread::scope(|scope| {
+        (0..threads.clamp(1, 2)).for_each(|_| drop(scope.spawn(work)));
+    });
+    let failed = failed.into_inner()?;
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(failed.join("\n").into()),
     }
-    Ok(())
 }

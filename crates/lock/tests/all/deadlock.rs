@@ -82,7 +82,7 @@ proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(11),
-        ..ProptestConfig::with_cases(4000)
+        ..ProptestConfig::with_cases(sardonyx_base::random::cases(1500))
     })]
 
     /// There is a victim exactly if there is a deadlock. It is in one, and its outcome resolves it. Without the

@@ -56,7 +56,7 @@ proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(7),
-        ..ProptestConfig::with_cases(2000)
+        ..ProptestConfig::with_cases(sardonyx_base::random::cases(700))
     })]
 
     #[test]

@@ -94,7 +94,7 @@ proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(5),
-        ..ProptestConfig::with_cases(1000)
+        ..ProptestConfig::with_cases(sardonyx_base::random::cases(400))
     })]
 
     #[test]

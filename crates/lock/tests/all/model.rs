@@ -216,7 +216,7 @@ proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(3),
-        ..ProptestConfig::with_cases(2000)
+        ..ProptestConfig::with_cases(sardonyx_base::random::cases(600))
     })]
 
     /// The table equals the model: the same answers, the same grants in the same order, the same holders. A deadlock

@@ -102,7 +102,7 @@ fn every_number_at_its_extremes_opens_or_refuses() {
     }
     assert!(works > 30, "{works}");
     let mut random = Random::new(3);
-    for _ in 0..crate::seeds().unwrap_or(50) {
+    for _ in 0..crate::seeds().unwrap_or(15) {
         let knobs = [(); 2].map(|()| (random.below(KNOBS as u64), random.below(4)));
         let knobs = knobs.map(|(knob, n)| (knob as usize, n as usize));
         open(&knobs, random.below(STRATEGIES.len() as u64) as usize);

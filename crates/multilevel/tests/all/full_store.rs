@@ -385,7 +385,7 @@ fn i14_a_store_that_was_filled_takes_a_transaction_again_when_all_were_aborted()
 #[test]
 fn i14_a_crash_at_any_step_of_a_full_store_is_recovered_under_the_same_limit() {
     let mut crashes = 0;
-    let stride = stride(2) as u64;
+    let stride = stride(3) as u64;
     let setups = setups().filter(|setup| setup.seed == 0 && setup.pages == 100);
     for (number, setup) in setups.enumerate() {
         let full = SimulatedDisk::new(setup.seed, Faults::default());

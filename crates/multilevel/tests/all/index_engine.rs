@@ -312,7 +312,7 @@ fn crashes_at_every_step_leave_what_was_acknowledged() {
     for (n, way) in ways().into_iter().enumerate() {
         let (seed, mut undone) = (n as u64, 0);
         // Other steps under each way.
-        for crash in (1 + n as u64 % 4..).step_by(stride(9)) {
+        for crash in (1 + n as u64 % 4..).step_by(stride(17)) {
             let faults = End::Crash(crash).faults();
             let disk = SimulatedDisk::new(crash, faults);
             let (acknowledged, perhaps) = (Model::new(), None);

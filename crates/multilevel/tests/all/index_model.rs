@@ -168,7 +168,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: sardonyx_base::random::cases(20), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: sardonyx_base::random::cases(10), ..ProptestConfig::default() })]
 
     #[test]
     fn it_does_what_a_map_does_and_its_inverses_undo_it(

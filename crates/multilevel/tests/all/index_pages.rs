@@ -241,7 +241,7 @@ fn byte_below(offset: usize) -> impl Strategy<Value = (prop::sample::Index, usiz
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: sardonyx_base::random::cases(150), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: sardonyx_base::random::cases(60), ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_pages_are_errors_and_never_more(

@@ -18,7 +18,11 @@ use std::sync::Arc;
 
 const KEYS: u64 = 12;
 const CLIENTS: u64 = 4;
-const TRANSACTIONS: u64 = 25;
+
+/// The transactions of each client.
+fn transactions() -> u64 {
+    crate::seeds().map_or(12, |_| 25)
+}
 
 fn open(way: Way, disk: &SimulatedDisk) -> (Database, Area) {
     let options = way.options(support::small()).register::<Restore>();
@@ -148,7 +152,7 @@ fn client(
     let next = n * 1_000_000;
     let mut values = Values { next, lists };
     let mut events = Events::default();
-    for _ in 0..TRANSACTIONS {
+    for _ in 0..transactions() {
         let mut plan = plan(area, &mut random, &mut values);
         let ended = database.run(|tx| {
             // Run again, it writes other values, so that values of an aborted attempt are recognised.
@@ -180,7 +184,7 @@ fn client(
 /// Takes snapshots and reads them in pieces, each as a transaction of the history.
 fn read_snapshots(database: &Database, area: Area, seed: u64, at: &Recorder) -> Events {
     let (mut events, mut random) = (Events::default(), Random::new(seed + 7));
-    for _ in 0..TRANSACTIONS / 2 {
+    for _ in 0..transactions() / 2 {
         let mut keys: Vec<u64> = (0..KEYS).collect();
         keys.rotate_left(random.below(KEYS) as usize);
         let asked: Vec<_> = keys.iter().map(|key| (*key, Act::Read)).collect();

@@ -259,7 +259,7 @@ fn config(cases: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(config(sardonyx_base::random::cases(1000)))]
+    #![proptest_config(config(sardonyx_base::random::cases(400)))]
 
     #[test]
     fn every_prefix_of_the_log_is_a_serial_run_of_what_it_carries(steps in vec(step(), 1..120)) {

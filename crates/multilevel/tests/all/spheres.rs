@@ -337,7 +337,7 @@ fn config(cases: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(config(sardonyx_base::random::cases(200)))]
+    #![proptest_config(config(sardonyx_base::random::cases(100)))]
 
     #[test]
     fn spheres_are_those_of_the_definition(steps in vec(step(), 1..70)) {

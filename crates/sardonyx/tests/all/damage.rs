@@ -193,7 +193,7 @@ fn check(base: &Base, shape: Shape, name: &str, used: u64, at: Index, damage: Da
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
-        ..ProptestConfig::with_cases(600)
+        ..ProptestConfig::with_cases(sardonyx_base::random::cases(240))
     })]
 
     #[test]

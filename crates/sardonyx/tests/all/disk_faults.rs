@@ -137,12 +137,12 @@ fn i7_a_failed_sync_poisons_and_no_later_transaction_succeeds() {
     };
     in_every_shape(|shape| {
         for policy in [GroupPolicy::Adaptive, fixed] {
-            let syncs = (1..60).step_by(stride(4));
+            let syncs = (1..60).step_by(stride(7));
             let poisoned = syncs
                 .filter(|sync| explore_failed_sync(shape, policy, *sync))
                 .count();
             assert!(
-                poisoned * stride(4) > 20,
+                poisoned * stride(7) > 20,
                 "{shape:?}: only {poisoned} runs were poisoned"
             );
         }

@@ -101,7 +101,7 @@ fn everything_goes_on(shape: Shape, from: u64, until: u64, seen: &mut Seen) {
 fn i14_a_disk_that_is_full_for_a_while_stops_nothing_for_good() {
     for shape in SHAPES {
         let mut seen = Seen::default();
-        for from in (6..250).step_by(stride(9)) {
+        for from in (6..250).step_by(stride(17)) {
             everything_goes_on(shape, from, from + 30, &mut seen);
         }
         assert!(seen.refused > 0 && seen.waited > 0, "{shape:?}: {seen:?}");

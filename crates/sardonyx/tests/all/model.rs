@@ -431,7 +431,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
-        ..ProptestConfig::with_cases(sardonyx_base::random::cases(30))
+        ..ProptestConfig::with_cases(sardonyx_base::random::cases(15))
     })]
 
     #[test]

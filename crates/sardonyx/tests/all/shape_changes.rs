@@ -67,7 +67,7 @@ fn explore(name: &str, base: &SimulatedDisk, script: &[Step]) -> u64 {
     }
     drop(database);
     let mut seeds = base.clone();
-    for step in (opened + 1..).step_by(stride(5)) {
+    for step in (opened + 1..).step_by(stride(11)) {
         seeds = seeds.restart(Faults::default());
         let disk = seeds.restart(Faults {
             crash_at_step: Some(step),

@@ -225,7 +225,7 @@ fn i1_a_crash_a_kill_or_a_failed_sync_at_any_step_of_growing_loses_nothing() {
     for compacted in [false, true] {
         let steps = explore(0, Faults::default(), (false, compacted));
         assert!(steps > 60, "{steps}");
-        for step in (1..=steps).step_by(stride(3)) {
+        for step in (1..=steps).step_by(stride(7)) {
             let (at, none) = (Some(step), Faults::default());
             let (mut crash, mut kill, mut sync) = (none, none, none);
             (crash.crash_at_step, kill.kill_at_step, sync.fail_sync_at) = (at, at, at);

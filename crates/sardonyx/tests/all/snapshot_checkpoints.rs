@@ -4,7 +4,7 @@
 
 use crate::common::{Item, Model, Note, Opened, SEGMENT_BYTES, SHAPES, Watchdog, options};
 use sardonyx::{Checkpoints, Durability, Error, Options, Shape};
-use sardonyx_base::random::Random;
+use sardonyx_base::random::{Random, stride};
 use sardonyx_storage::crashes::{End, History, Stopped, Subject, Walk, World};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::OpenError;
@@ -184,11 +184,11 @@ type EndAt = fn(u64) -> End;
 
 fn walk_all_ends(seed: u64) {
     let ends: [(&str, EndAt, usize); 5] = [
-        ("crash", End::Crash, 29),
-        ("kill", End::Kill, 37),
-        ("failed sync", End::FailedSync, 19),
-        ("failed sync, then cut", End::FailedSyncThenCut, 17),
-        ("failed write", End::FailedWrite, 23),
+        ("crash", End::Crash, 59),
+        ("kill", End::Kill, 67),
+        ("failed sync", End::FailedSync, 31),
+        ("failed sync, then cut", End::FailedSyncThenCut, 29),
+        ("failed write", End::FailedWrite, 41),
     ];
     for (what, end, stride) in ends {
         // Two seeds take steps that lie half a stride apart.
@@ -216,7 +216,7 @@ fn i1_an_end_at_any_step_keeps_what_was_acknowledged_with_another_seed() {
 fn i1_an_end_at_any_step_keeps_what_was_acknowledged_with_threads() {
     for shape in SHAPES.into_iter().filter(|shape| shape.is_threaded()) {
         let _watchdog = Watchdog::over(format!("{shape:?}"));
-        for step in (7..150).step_by(13) {
+        for step in (7..150).step_by(stride(29)) {
             end_at("crash", shape, step, End::Crash(step));
             end_at("kill", shape, step, End::Kill(step));
         }

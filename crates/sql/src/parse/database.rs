@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn a_text_of_many_names_is_read_in_linear_time() {
         for (many, expected) in [("bank.a.b, ", "     a.b, "), ("bank.a.b\n", "     a.b\n")] {
-            let text = many.repeat(200_000);
-            assert_eq!(without(&text, "bank", &[]), expected.repeat(200_000));
+            let text = many.repeat(80_000);
+            assert_eq!(without(&text, "bank", &[]), expected.repeat(80_000));
         }
     }
 }

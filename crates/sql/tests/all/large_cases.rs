@@ -1,12 +1,12 @@
 //! Every statement that defines an index, a constraint, a column or a table beside a table with many rows, with another
 //! transaction that commits before any of its calls. Its answer is that of a run alone behind the other one.
 
-use crate::common::{Fresh, run, session};
-use crate::large::{Told, aside, content, plain, told, with_limits};
+use crate::common::{Fresh, Image, run, session};
+use crate::large::{TABLE, Told, content, told, unlimited, with_limits};
 use crate::large_creating::reads_at_its_beginning;
 use sardonyx_base::random::stride;
 use std::cell::OnceCell;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 /// A statement, one of another transaction between two of its calls, and one that tries the new index or constraint.
 const CASES: [[&str; 3]; 44] = [
@@ -235,11 +235,13 @@ const CASES: [[&str; 3]; 44] = [
 ];
 
 /// A database with the tables of the cases.
-fn with_tables_of_cases(fresh: Fresh) -> Fresh {
-    let text = "create table w (n int, v int); insert into w select n, n from generate_series(1, 60) as s (n);
-         create materialized view copy as select id, v from p";
-    run(&mut fresh.session(), text).expect("made");
-    fresh
+fn with_tables_of_cases() -> Fresh {
+    static TABLES: LazyLock<Image> = LazyLock::new(|| {
+        let more = "create table w (n int, v int); insert into w select n, n from generate_series(1, 60) as s (n);
+             create materialized view copy as select id, v from p";
+        Image::behind(&format!("{TABLE}; {more}"))
+    });
+    Fresh::of(&TABLES)
 }
 
 /// Answers of a case's statement and of the one behind it, with the content after each.
@@ -262,7 +264,8 @@ struct Case {
 
 /// Runs a case in the stage, the statement behind the other transaction or before it.
 fn alone([large, meanwhile, after]: [&'static str; 3], is_behind: bool) -> Outcome {
-    let fresh = with_tables_of_cases(plain());
+    let fresh = with_tables_of_cases();
+    fresh.database.set_beside(unlimited());
     let commit = || drop(run(&mut fresh.session(), meanwhile).expect(meanwhile));
     if is_behind {
         commit();
@@ -291,7 +294,7 @@ impl Case {
     /// Runs the statement aside, with the other transaction before one of its calls. Returns false if it has fewer calls.
     fn judge(&self, phase: usize) -> bool {
         let [large, meanwhile, after] = self.texts;
-        let fresh = with_tables_of_cases(aside());
+        let fresh = with_tables_of_cases();
         let database = fresh.database.clone();
         let calls = Arc::new(Mutex::new(0));
         let counted = calls.clone();
@@ -312,7 +315,7 @@ impl Case {
         if *calls.lock().expect("no panic") < phase {
             return false;
         }
-        fresh.database.set_beside(crate::large::unlimited());
+        fresh.database.set_beside(unlimited());
         let outcome = Outcome {
             large: told_aside,
             content: content(&fresh.database),
@@ -332,7 +335,7 @@ impl Case {
 
 /// Judges every fourth case before its first call, and before others. All calls take half of this program's time.
 fn judge_a_quarter(first: usize) {
-    let stride = stride(5);
+    let stride = stride(11);
     for (number, case) in CASES.iter().enumerate().skip(first).step_by(4) {
         let judged = Case::new(*case);
         assert!(judged.judge(1), "{case:?} did not run aside");

@@ -227,23 +227,23 @@ fn others_run_between_the_calls_of_each_statement() {
 
 #[test]
 fn i1_a_crash_at_any_step_leaves_the_rows_before_or_after() {
-    explore(11, End::Crash);
+    explore(23, End::Crash);
 }
 
 #[test]
 fn i1_a_kill_at_any_step_leaves_the_rows_before_or_after() {
-    explore(13, End::Kill);
+    explore(29, End::Kill);
 }
 
 #[test]
 fn i7_a_failed_sync_is_never_acknowledged() {
-    explore(3, End::FailedSyncThenCut);
+    explore(7, End::FailedSyncThenCut);
 }
 
 #[test]
 fn i14_a_full_disk_leaves_the_rows_before_or_after() {
     let Base { disk, states } = &*BASE;
-    let stride = stride(17);
+    let stride = stride(31);
     for (number, (text, states)) in LARGE.into_iter().zip(states).enumerate() {
         for from in (1 + number % stride..50).step_by(stride) {
             let from = from as u64;

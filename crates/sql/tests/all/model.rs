@@ -169,7 +169,7 @@ fn check(fresh: &Fresh, acts: &[Act]) {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: sardonyx_base::random::cases(20), ..Config::default() })]
+    #![proptest_config(Config { cases: sardonyx_base::random::cases(8), ..Config::default() })]
 
     #[test]
     fn a_table_is_as_its_model(acts in prop::collection::vec(acts(), 1..40)) {
@@ -272,7 +272,7 @@ fn words() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: sardonyx_base::random::cases(40), ..Config::default() })]
+    #![proptest_config(Config { cases: sardonyx_base::random::cases(16), ..Config::default() })]
 
     #[test]
     fn any_text_is_run_or_refused(texts in prop::collection::vec(prop_oneof![words(), any::<String>()], 1..30)) {

@@ -382,7 +382,7 @@ fn notifications_of_an_open_transaction_are_counted_with_the_sessions_memory() {
 }
 
 proptest! {
-    #![proptest_config(Config::with_cases(sardonyx_base::random::cases(30)))]
+    #![proptest_config(Config::with_cases(sardonyx_base::random::cases(12)))]
 
     #[test]
     fn sessions_hear_what_plain_lists_say(says in says(), aside_from in prop_oneof![Just(1), Just(3), Just(100)]) {

@@ -213,7 +213,7 @@ fn compare(seed: u64, with_others: bool) -> String {
 
 #[test]
 fn definitions_and_rows_are_those_of_the_stage() {
-    let seeds = 0..sardonyx_base::random::seeds(30);
+    let seeds = 0..sardonyx_base::random::seeds(12);
     let ended: Vec<String> = seeds.map(|seed| compare(seed, false)).collect();
     assert!(
         ended.iter().filter(|end| *end == "COMMIT").count() > ended.len() / 3,
@@ -223,7 +223,7 @@ fn definitions_and_rows_are_those_of_the_stage() {
 
 #[test]
 fn definitions_among_others_changes_are_those_of_a_run_behind_them() {
-    let seeds = 100..100 + sardonyx_base::random::seeds(30);
+    let seeds = 100..100 + sardonyx_base::random::seeds(12);
     let ended: Vec<String> = seeds.map(|seed| compare(seed, true)).collect();
     assert!(
         ended.iter().filter(|end| *end == "COMMIT").count() > ended.len() / 6,

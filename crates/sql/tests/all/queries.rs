@@ -85,7 +85,7 @@ fn check_windows(session: &mut Session, rows: &[Row], choices: &mut Choices) {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: sardonyx_base::random::cases(10), ..Config::default() })]
+    #![proptest_config(Config { cases: sardonyx_base::random::cases(4), ..Config::default() })]
 
     #[test]
     fn queries_give_what_nested_loops_give(seed in any::<u64>()) {

@@ -274,7 +274,7 @@ fn check(sessions: usize, script: &[(usize, Say)], aside_from: usize) {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: sardonyx_base::random::cases(30), ..Config::default() })]
+    #![proptest_config(Config { cases: sardonyx_base::random::cases(12), ..Config::default() })]
 
     #[test]
     fn what_committed_is_serial(

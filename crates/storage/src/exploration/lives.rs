@@ -407,7 +407,7 @@ fn i3_i6_every_crash_point_recovers_all_acknowledged_groups() {
     for stripes in 1..=3 {
         // 3, 4 and 5: journals that keep everything and nothing, both sizes of blocks.
         Seeds::new(2 + u64::from(stripes), 1).explore(|seed| {
-            let walk = Walk::each(2).beginning(seed).at_least(20);
+            let walk = Walk::each(3).beginning(seed).at_least(20);
             walk.explore(&format!("seed {seed}"), |at| explore(seed, stripes, at));
         });
     }
@@ -415,7 +415,7 @@ fn i3_i6_every_crash_point_recovers_all_acknowledged_groups() {
 
 #[test]
 fn i3_many_lives_with_a_crash_in_each_recover_all_acknowledged_groups() {
-    Seeds::new(100, 30).explore(|seed| {
+    Seeds::new(100, 12).explore(|seed| {
         let mut world = World::create(format!("seed {seed}"), seed, 1 + (seed % 3) as u32);
         let mut opened = 0;
         for number in 0..12 {

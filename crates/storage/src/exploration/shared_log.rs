@@ -101,7 +101,7 @@ fn i1_i6_i9_a_process_killed_at_any_operation_harms_no_acknowledged_group() {
     // Each way of dying has a seed of its own, unless more are asked for.
     for (n, death) in (0..).zip(Death::ALL) {
         Seeds::new(n, 1).explore(|seed| {
-            let walk = Walk::each(2).beginning(seed).at_least(30);
+            let walk = Walk::each(3).beginning(seed).at_least(30);
             let killed = |at| explore(seed, Fate::killed(at, death)).killed;
             walk.explore(&format!("seed {seed}, {death:?}"), killed);
         });
@@ -111,7 +111,7 @@ fn i1_i6_i9_a_process_killed_at_any_operation_harms_no_acknowledged_group() {
 #[test]
 fn i1_i4_a_machine_that_crashes_at_any_step_keeps_every_acknowledged_group() {
     Seeds::new(20, 3).explore(|seed| {
-        let walk = Walk::each(3).beginning(seed).at_least(30);
+        let walk = Walk::each(5).beginning(seed).at_least(30);
         let crashed = |at| explore(seed, Fate::crashed(at)).crashed;
         walk.explore(&format!("seed {seed}"), crashed);
     });
@@ -121,7 +121,7 @@ fn i1_i4_a_machine_that_crashes_at_any_step_keeps_every_acknowledged_group() {
 fn i1_i9_a_kill_and_then_a_crash_keep_every_acknowledged_group() {
     let mut random = Random::new(5);
     let mut both = 0;
-    let seeds = Seeds::new(100, 80);
+    let seeds = Seeds::new(100, 32);
     seeds.explore(|seed| {
         let killed_at = 1 + random.below(60);
         let came = explore(
@@ -176,7 +176,7 @@ fn explore_spanning(seed: u64, fate: Fate) -> Came {
 #[test]
 fn i4_i9_a_death_or_a_crash_at_any_step_of_a_spanning_group_leaves_it_whole_or_absent() {
     Seeds::new(70, 1).explore(|seed| {
-        let walk = Walk::each(1).at_least(30);
+        let walk = Walk::each(2).at_least(30);
         for death in Death::ALL {
             let killed = |at| explore_spanning(seed, Fate::killed(at, death)).killed;
             walk.explore(&format!("seed {seed}, {death:?}"), killed);

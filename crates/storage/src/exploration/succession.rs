@@ -43,7 +43,7 @@ fn explore_all(end: fn(u64) -> End, at_least: u64) {
     for stripes in 1..=3 {
         Seeds::new(stripes.into(), 1).explore(|seed| {
             let what = format!("seed {seed}, {stripes} stripes");
-            let walk = Walk::each(3).at_least(at_least);
+            let walk = Walk::each(5).at_least(at_least);
             walk.explore(&what, |at| explore(seed, stripes, end(at)));
         });
     }

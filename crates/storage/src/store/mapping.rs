@@ -78,15 +78,29 @@ impl Mapping {
         // SAFETY: the range is within our mapping, page-aligned, and no reference into it exists
         // yet: the store's slices end at `len <= committed`, and snapshots read below that.
         unsafe { rustix::mm::mprotect(start, bytes, MprotectFlags::READ | MprotectFlags::WRITE) }?;
-        // Huge pages are only faster. A kernel built without them refuses the advice, and then the
-        // store works with small ones.
         let advice = match small_pages {
             true => Advice::LinuxNoHugepage,
             false => Advice::LinuxHugepage,
         };
-        // SAFETY: as above; the advice changes how the range is backed, not what it holds.
-        let _ = unsafe { rustix::mm::madvise(start, bytes, advice) };
+        self.advise(from, to, advice);
         Ok(())
+    }
+
+    /// Tells the system by which pages to back a committed range. Huge pages are only faster: a kernel built without
+    /// them refuses the advice, and then the range has small ones.
+    ///
+    /// # Panics
+    /// If the range is not reserved.
+    pub fn advise(&self, from: usize, to: usize, advice: Advice) {
+        assert!(
+            from < to && to <= self.reserved(),
+            "advice for the reserved range"
+        );
+        // SAFETY: within our own mapping; the advice changes how the range is backed, not what it holds.
+        let _ = unsafe {
+            let start = self.base.as_ptr().add(from).cast();
+            rustix::mm::madvise(start, to - from, advice)
+        };
     }
 
     /// Has the operating system give memory to a committed range now; the content stays. Without effect where it

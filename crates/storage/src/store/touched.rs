@@ -110,4 +110,18 @@ mod tests {
         let runs = [0..2, 255..256, 1 << 19..(1 << 19) + 1, last..last + 1];
         assert_eq!(store.touched(), runs);
     }
+    /// A small database takes the memory that it uses, and keeps its content when it grows.
+    #[test]
+    fn a_store_that_begins_small_takes_the_pages_that_are_touched() {
+        let mut store = PageStore::reserve(64 << 20).unwrap();
+        store.grow_to(100).unwrap();
+        store.bytes_mut()[3 * PAGE_SIZE] = 7;
+        if rustix::param::page_size() == PAGE_SIZE {
+            assert_eq!(store.touched(), vec![3..4]);
+        }
+        store
+            .grow_to(3 * (COMMIT_BYTES / PAGE_SIZE) as u64)
+            .unwrap();
+        assert_eq!((store.bytes()[3 * PAGE_SIZE], store.bytes()[0]), (7, 0));
+    }
 }

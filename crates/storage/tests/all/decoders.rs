@@ -192,7 +192,7 @@ fn change(bytes: &mut [u8], changes: &[(Index, u8)]) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
-        ..ProptestConfig::with_cases(2000)
+        ..ProptestConfig::with_cases(sardonyx_base::random::cases(700))
     })]
 
     #[test]

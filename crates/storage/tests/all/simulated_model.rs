@@ -246,7 +246,7 @@ fn apply_to_disk(disk: &SimulatedDisk, operation: &NameOperation, next_file: u8)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(150)))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(60)))]
 
     #[test]
     fn sectors_are_what_they_were_at_some_time(

@@ -267,7 +267,7 @@ fn edges((key, _): &Of) -> Vec<(usize, bool)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(16)))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(8)))]
 
     #[test]
     fn it_agrees_with_a_set_in_order(
@@ -432,7 +432,7 @@ fn few_rows_are_read_for_keys_that_begin_alike() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(8)))]
 
     #[test]
     fn keys_that_entries_have_whole_are_found_live_and_frozen(

@@ -302,7 +302,7 @@ fn pages_without_tables_have_no_unfinished_transactions_and_damaged_ones_cannot_
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(32)))]
 
     /// Tables are changed by transactions and areas by the functions of the catalogue, in turns: the
     /// pages of each are its own.

@@ -241,7 +241,7 @@ fn any_change() -> impl Strategy<Value = Change> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(30)))]
 
     #[test]
     fn columns_change_with_the_data(

@@ -525,7 +525,7 @@ fn value(column: usize) -> BoxedStrategy<Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(32)))]
     #[test]
     fn rows_are_those_of_a_model(
         steps in prop::collection::vec(

@@ -213,7 +213,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(16)))]
 
     #[test]
     fn rows_are_found_by_hashed_names_as_a_map_finds_them(

@@ -322,7 +322,7 @@ fn judge(seed: u64) {
 
 #[test]
 fn an_index_has_each_row_once_and_in_order_whatever_others_do_meanwhile() {
-    for seed in 0..sardonyx_base::random::seeds(12) {
+    for seed in 0..sardonyx_base::random::seeds(5) {
         judge(seed);
     }
 }

@@ -2,7 +2,7 @@
 //! beside a model, damage, and ten thousand tables.
 
 use crate::support::{STORE_BYTES, World, hash, in_detail, store_of};
-use sardonyx_base::random::Random;
+use sardonyx_base::random::{Random, stride};
 use sardonyx_base::seeds::Seeds;
 use sardonyx_rows::TableError;
 use sardonyx_rows::schema::{IntoSchema, Schema, Type, ValueRef};
@@ -355,22 +355,23 @@ fn damage_of_a_large_catalogue_is_an_error_with_its_place() {
     let catalogue = space.catalogue().clone();
     let (first, end) = catalogue.own_runs()[0];
     assert_eq!(end - first, 8);
-    // Every bit of the root, and of the entries of extents in use.
+    // Every byte, and some or each of its bits, of the root and of the entries of extents in use.
     let root = 0..176;
     let entries = 9 * PAGE_SIZE..9 * PAGE_SIZE + 32 * catalogue.extents().count();
-    for at in root.chain(entries) {
-        for bit in 0..8 {
-            let error = opened(|bytes| bytes[at] ^= 1 << bit).err();
-            let is_typed = matches!(
-                error,
-                Some(
-                    TableError::Catalogue(
-                        CatalogueError::Damaged { .. } | CatalogueError::OtherWay { .. }
-                    ) | TableError::DamagedTable { .. }
-                )
-            );
-            assert!(is_typed, "byte {at}, bit {bit}: {error:?}");
-        }
+    let bits = root
+        .chain(entries)
+        .flat_map(|at| (0..8).map(move |bit| (at, bit)));
+    for (at, bit) in bits.step_by(stride(5)) {
+        let error = opened(|bytes| bytes[at] ^= 1 << bit).err();
+        let is_typed = matches!(
+            error,
+            Some(
+                TableError::Catalogue(
+                    CatalogueError::Damaged { .. } | CatalogueError::OtherWay { .. }
+                ) | TableError::DamagedTable { .. }
+            )
+        );
+        assert!(is_typed, "byte {at}, bit {bit}: {error:?}");
     }
     // A definition in the run that is lost, or where none is.
     let run = first as usize * PAGE_SIZE;
@@ -392,15 +393,14 @@ fn damage_of_a_large_catalogue_is_an_error_with_its_place() {
         other => panic!("{other:?}"),
     }
     // Any byte of the run: an error, or a sound catalogue.
-    for at in run..run + 5 * 128 {
-        for flip in [1, 0x80, 0xff] {
-            if let Ok(space) = opened(|bytes| bytes[at] ^= flip) {
-                space.view().rows("t3").expect("a table");
-            }
+    let flips = (run..run + 5 * 128).flat_map(|at| [1, 0x80, 0xff].map(|flip| (at, flip)));
+    for (at, flip) in flips.step_by(stride(4)) {
+        if let Ok(space) = opened(|bytes| bytes[at] ^= flip) {
+            space.view().rows("t3").expect("a table");
         }
     }
     // Cut off anywhere: pages that are missing are zeroes, as those that were never logged.
-    for pages in 1..LARGE.len() / PAGE_SIZE {
+    for pages in (1..LARGE.len() / PAGE_SIZE).step_by(stride(3)) {
         let store = store_of(&LARGE[..pages * PAGE_SIZE]);
         if let Ok((space, _)) = TableSpace::open(store, 1) {
             // The definitions in use are in the first page of the run.

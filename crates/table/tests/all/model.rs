@@ -358,7 +358,7 @@ fn transaction(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(32)))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(12)))]
 
     #[test]
     fn tables_agree_with_maps_and_i3_redo_makes_the_same_pages(

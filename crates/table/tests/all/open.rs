@@ -76,7 +76,7 @@ fn interleave(seed: u64, is_ordered: bool) -> (u64, u64) {
 #[test]
 fn open_transactions_and_closures_are_as_if_run_one_after_another() {
     let (mut ended, mut needless) = (0, 0);
-    let seeds = sardonyx_base::random::seeds(120);
+    let seeds = sardonyx_base::random::seeds(40);
     for seed in 0..seeds {
         let (one, other) = interleave(seed, seed % 2 == 0);
         ended += one;

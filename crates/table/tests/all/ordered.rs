@@ -243,7 +243,7 @@ fn run(tx: &mut Transaction<'_>, table: Table<Person>, people: &mut People, step
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(16)))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(8)))]
 
     #[test]
     fn indexes_agree_with_sorted_maps(

@@ -238,7 +238,7 @@ fn check_by_records(space: &mut TableSpace, columns: &Columns, model: &Beside) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(30)))]
 
     #[test]
     fn records_are_what_rows_with_added_columns_begin_with(

@@ -27,7 +27,7 @@ fn open(pages: &[u8], workers: usize) -> Result<TableSpace, TableError> {
 
 #[test]
 fn many_records_are_found_again_with_any_number_of_threads() {
-    const KEYS: u32 = 150_000;
+    const KEYS: u32 = 37_500;
     let (mut world, small) = filled::<Small>(0..KEYS);
     world.commit(|tx| {
         for key in (0..KEYS).step_by(3) {

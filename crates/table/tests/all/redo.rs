@@ -66,7 +66,7 @@ fn run(transactions: &[Vec<Change>]) -> (World, Tables, Vec<Vec<u8>>, Vec<Model>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(20)))]
 
     #[test]
     fn i3_any_suffix_of_the_log_applied_again_changes_nothing(

@@ -292,7 +292,7 @@ fn declare(world: &mut World) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(24)))]
 
     #[test]
     fn rows_are_those_of_a_map(

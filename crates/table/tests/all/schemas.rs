@@ -5,6 +5,7 @@ use crate::support;
 use crate::support::{STORE_BYTES, Small, World, in_detail, store_of};
 use proptest::prelude::*;
 use sardonyx_base::crc32c;
+use sardonyx_base::random::stride;
 use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{
     Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema,
@@ -133,7 +134,7 @@ fn a_table_without_a_stored_schema_has_one_of_its_key() {
     assert!(world.space.schema(7).is_none());
 }
 
-/// Every byte of the pages of schemas is flipped: opening finds it, or the schemas are as before.
+/// Bytes of the pages of schemas are flipped: opening finds it, or the schemas are as before.
 #[test]
 fn a_damaged_schema_is_found_when_the_database_is_opened() {
     let mut world = World::with_memory(STORE_BYTES);
@@ -141,7 +142,7 @@ fn a_damaged_schema_is_found_when_the_database_is_opened() {
     let pages = world.space.pages().to_vec();
     let first = pages.len() - 16 * 4096;
     let (mut found, mut harmless) = (0, 0);
-    for at in first..first + 4096 {
+    for at in (first..first + 4096).step_by(stride(5)) {
         let mut pages = pages.clone();
         pages[at] ^= 1 << (at % 8);
         let opened = sardonyx_table::TableSpace::open_with(store_of(&pages), 1, support::hash());
@@ -158,7 +159,7 @@ fn a_damaged_schema_is_found_when_the_database_is_opened() {
         }
     }
     // Bytes outside a piece, and behind the last one's end, have no meaning.
-    assert!(found > 600 && harmless > 600, "{found} {harmless}");
+    assert!(found > 120 && harmless > 120, "{found} {harmless}");
 }
 
 #[test]
@@ -467,7 +468,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(100)))]
 
     #[test]
     fn what_is_built_can_be_had(types in proptest::collection::vec((any_type(), any::<bool>()), 1..40)) {

@@ -177,7 +177,7 @@ fn after_a_crash(world: &World) -> TableSpace {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(24)))]
 
     #[test]
     fn changed_tables_agree_with_maps_after_every_crash(transactions in transactions()) {

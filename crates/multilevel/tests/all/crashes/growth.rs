@@ -87,7 +87,7 @@ fn recovery_makes_room_in_a_full_log() {
             world.check();
             crashed
         };
-        Walk::each(1).explore(&format!("{strategy:?}"), crash);
+        Walk::each(3).explore(&format!("{strategy:?}"), crash);
     }
 }
 

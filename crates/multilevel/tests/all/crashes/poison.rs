@@ -46,11 +46,11 @@ fn more() -> Vec<Step> {
     ]
 }
 
-/// Lets the disk fail at its operations of a kind in turn, until there are no more: at each third one, other ones in
+/// Lets the disk fail at its operations of a kind in turn, until there are no more: at each fifth one, other ones in
 /// each setup, or at all if the environment has `SARDONYX_SEEDS`. The log is to have failed at least so many times in
 /// a setup, on average, the database as a whole more often.
 fn every(log_failures_min: u64, fault: fn(u64) -> End) {
-    let each = stride(3) as u64;
+    let each = stride(5) as u64;
     let (mut failures, mut log_failures) = (0, 0);
     let setups = Setup::all();
     let setups_all = setups.len() as u64;

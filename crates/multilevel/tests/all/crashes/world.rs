@@ -236,7 +236,7 @@ fn chosen(number: u64) -> Walk {
 }
 
 /// Each so many-th step of a disk is tried, unless more are asked for.
-pub const EACH: usize = 7;
+pub const EACH: usize = 13;
 
 /// Runs a schedule on a world with a crash at every step of the disk, one after the other. In each case (or each so
 /// many-th of them) it crashes at every step of the recovery. Last it runs without a crash until its end.

@@ -84,12 +84,12 @@ fn a_crash_at_any_step_leaves_the_texts_that_were_committed() {
                 assert_eq!(read_serially(&restarted, KEYS), found, "crash at {at}");
                 did_crash
             };
-            Walk::each(3).explore(&format!("{way:?}, commits: {commits}"), crash);
+            Walk::each(5).explore(&format!("{way:?}, commits: {commits}"), crash);
         }
     }
-    assert!(crashes * stride(3) as u64 > 100, "{crashes} crashes");
+    assert!(crashes * stride(5) as u64 > 100, "{crashes} crashes");
     assert!(
-        undone * stride(3) as u64 > 20,
+        undone * stride(5) as u64 > 20,
         "{undone} operations undone when opening"
     );
 }
@@ -131,7 +131,7 @@ fn a_crash_during_undo_goes_on_where_it_was() {
             assert_eq!(read_serially(&restarted, KEYS), model, "crash at {at}");
             did_crash
         };
-        Walk::each(1).explore(&format!("{way:?}"), crash);
+        Walk::each(2).explore(&format!("{way:?}"), crash);
     }
-    assert!(crashes > 30, "{crashes} crashes");
+    assert!(crashes * stride(2) as u64 > 30, "{crashes} crashes");
 }

@@ -487,13 +487,13 @@ fn run(seed: u64) -> Counts {
 
 #[test]
 fn i1_no_order_of_starting_loses_what_was_acknowledged_before_the_keeper_was_restored() {
-    let seeds = Seeds::new(0, 120);
+    let seeds = Seeds::new(0, 48);
     let mut all = Counts::default();
     let explore = |seed| {
         let counts = run(seed);
         (counts, counts)
     };
-    seeds.explore_alike(24, explore, |counts| {
+    seeds.explore_alike(16, explore, |counts| {
         all.acknowledged += counts.acknowledged;
         all.restorations += counts.restorations;
         all.refused += counts.refused;

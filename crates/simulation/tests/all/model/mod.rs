@@ -532,7 +532,7 @@ fn more_arrivals_than_the_processors_can_serve_are_called_saturation() {
     // One GEM server cannot do it for 1,000 nodes: the run ends early instead of filling memory.
     let settings = [
         "nodes=1000",
-        "run.most_in_system=30000",
+        "run.most_in_system=10000",
         "run.measured_seconds=60",
     ];
     let found = run(&parameters(&settings));

@@ -6,6 +6,7 @@ use sardonyx_sql::{
     SqlType, Step, Value,
 };
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Runs a future, which any runtime may send between threads, to its end on this thread.
@@ -28,6 +29,22 @@ impl Fresh {
         let database = open(directory.path());
         Fresh {
             database,
+            directory,
+            #[cfg(feature = "nodes")]
+            nodes: None,
+        }
+    }
+
+    /// A copy of a database.
+    pub fn of(image: &Image) -> Fresh {
+        let directory = tempfile::tempdir().expect("a directory");
+        for (name, bytes) in &image.0 {
+            let path = directory.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("in the directory")).expect("a directory");
+            std::fs::write(path, bytes).expect("written");
+        }
+        Fresh {
+            database: open(directory.path()),
             directory,
             #[cfg(feature = "nodes")]
             nodes: None,
@@ -63,6 +80,32 @@ impl Fresh {
         }
         self.close();
         self.database = open(self.directory.path());
+    }
+}
+
+/// The files of a closed database. To open a copy takes a part of the time of making the tables again.
+pub struct Image(Vec<(PathBuf, Vec<u8>)>);
+
+impl Image {
+    /// Of a new database, behind these statements.
+    pub fn behind(text: &str) -> Image {
+        let fresh = Fresh::new();
+        run(&mut fresh.session(), text).expect("it runs");
+        fresh.close();
+        let (home, mut files) = (fresh.directory.path(), Vec::new());
+        let mut directories = vec![home.to_path_buf()];
+        while let Some(directory) = directories.pop() {
+            for entry in std::fs::read_dir(directory).expect("readable") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    directories.push(path);
+                } else {
+                    let name = path.strip_prefix(home).expect("below it").to_path_buf();
+                    files.push((name, std::fs::read(path).expect("readable")));
+                }
+            }
+        }
+        Image(files)
     }
 }
 

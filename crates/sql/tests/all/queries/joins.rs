@@ -220,7 +220,7 @@ impl Indexed {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: sardonyx_base::random::cases(4), ..Config::default() })]
+    #![proptest_config(Config { cases: sardonyx_base::random::cases(2), ..Config::default() })]
 
     #[test]
     fn joins_in_any_order_give_the_same(seed in any::<u64>()) {

@@ -7,7 +7,9 @@
 //! a page cache.
 
 use super::super::SECTOR_SIZE;
+use super::bytes::Bytes;
 use sardonyx_base::random::Random;
+use std::sync::Arc;
 
 /// The unsynced things that survive a crash, or a failed sync. Data, lengths and directory entries
 /// each have their own, since each may reach the disk without the others.
@@ -58,7 +60,7 @@ impl Survival {
 #[derive(Clone, Debug)]
 struct UnsyncedWrite {
     first_sector: usize,
-    images: Vec<u8>,
+    images: Arc<Vec<u8>>,
 }
 
 impl UnsyncedWrite {
@@ -77,24 +79,24 @@ impl UnsyncedWrite {
             (from - self.first_sector) * SECTOR_SIZE..(to - self.first_sector) * SECTOR_SIZE;
         Some(UnsyncedWrite {
             first_sector: from,
-            images: self.images[bytes].to_vec(),
+            images: Arc::new(self.images[bytes].to_vec()),
         })
     }
 
-    fn apply(&self, durable: &mut Vec<u8>) {
+    fn apply(&self, durable: &mut Bytes) {
         self.apply_sectors(self.first_sector, self.end_sector(), durable);
     }
 
-    fn apply_sectors(&self, from_sector: usize, to_sector: usize, durable: &mut Vec<u8>) {
+    fn apply_sectors(&self, from_sector: usize, to_sector: usize, durable: &mut Bytes) {
         let (from, to) = (from_sector * SECTOR_SIZE, to_sector * SECTOR_SIZE);
         if durable.len() < to {
-            set_length(durable, to);
+            durable.set_length(to);
         }
         let start = self.first_sector * SECTOR_SIZE;
-        durable[from..to].copy_from_slice(&self.images[from - start..to - start]);
+        durable.write(from, &self.images[from - start..to - start]);
     }
 
-    fn apply_survivors(&self, durable: &mut Vec<u8>, survival: Survival, random: &mut Random) {
+    fn apply_survivors(&self, durable: &mut Bytes, survival: Survival, random: &mut Random) {
         match survival.of_sectors(random) {
             Survival::Nothing => {}
             Survival::Everything => self.apply(durable),
@@ -109,26 +111,13 @@ impl UnsyncedWrite {
     }
 }
 
-/// Cuts bytes off, or adds zeroes. As `resize`, which without optimisation writes byte for byte: a sixth of the time of
-/// the tests of a database.
-fn set_length(bytes: &mut Vec<u8>, length: usize) {
-    let more = length.saturating_sub(bytes.len());
-    if more == 0 {
-        bytes.truncate(length);
-    } else if bytes.is_empty() {
-        *bytes = vec![0; length];
-    } else {
-        bytes.extend_from_slice(&vec![0; more]);
-    }
-}
-
 /// A file's bytes, twice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
-    live: Vec<u8>,
+    live: Bytes,
     /// May reach beyond `durable_length`: such bytes are lost in a crash unless a length that
     /// covers them survives.
-    durable: Vec<u8>,
+    durable: Bytes,
     durable_length: usize,
     unsynced: Vec<UnsyncedWrite>,
     /// The live length, if it is not stable yet.
@@ -136,22 +125,19 @@ pub(super) struct Content {
 }
 
 impl Content {
-    pub(super) fn live(&self) -> &[u8] {
+    pub(super) fn live(&self) -> &Bytes {
         &self.live
     }
 
     /// The contents certain after a crash now.
     pub(super) fn surely_durable(&self) -> Vec<u8> {
         let mut bytes = self.durable.clone();
-        set_length(&mut bytes, self.durable_length);
-        bytes
+        bytes.set_length(self.durable_length);
+        bytes.to_vec()
     }
 
     pub(super) fn read(&self, offset: u64, into: &mut [u8]) -> usize {
-        let from = usize::try_from(offset).map_or(self.live.len(), |at| at.min(self.live.len()));
-        let bytes = into.len().min(self.live.len() - from);
-        into[..bytes].copy_from_slice(&self.live[from..from + bytes]);
-        bytes
+        usize::try_from(offset).map_or(0, |offset| self.live.read(offset, into))
     }
 
     pub(super) fn write(&mut self, offset: usize, bytes: &[u8]) {
@@ -162,7 +148,7 @@ impl Content {
     /// Lengthens the file with zeroes, which need no write to be zero.
     pub(super) fn extend(&mut self, length: usize) {
         if length > self.live.len() {
-            set_length(&mut self.live, length);
+            self.live.set_length(length);
             self.unsynced_length = Some(length);
         }
     }
@@ -199,16 +185,16 @@ impl Content {
         if end > self.durable_length.max(self.unsynced_length.unwrap_or(0)) {
             self.unsynced_length = Some(end);
         }
-        self.live[offset..end].copy_from_slice(bytes);
+        self.live.write(offset, bytes);
         let first_sector = offset / SECTOR_SIZE;
         let from = first_sector * SECTOR_SIZE;
         let to = end.next_multiple_of(SECTOR_SIZE);
-        let mut images = Vec::with_capacity(to - from);
-        images.extend_from_slice(&self.live[from..to.min(self.live.len())]);
-        set_length(&mut images, to - from);
+        // Beyond the end of the file they are zero.
+        let mut images = vec![0; to - from];
+        self.live.read(from, &mut images);
         Some(UnsyncedWrite {
             first_sector,
-            images,
+            images: Arc::new(images),
         })
     }
 
@@ -244,7 +230,7 @@ impl Content {
     /// The file as a crash leaves it.
     pub(super) fn after_crash(&self, random: &mut Random) -> Content {
         let mut after = Content {
-            live: Vec::new(),
+            live: Bytes::default(),
             durable: self.durable.clone(),
             durable_length: self.durable_length,
             unsynced: self.unsynced.clone(),
@@ -252,7 +238,7 @@ impl Content {
         };
         after.survive(random);
         // Bytes beyond the length are lost with it; a length without its bytes reads as zeroes.
-        set_length(&mut after.durable, after.durable_length);
+        after.durable.set_length(after.durable_length);
         after.live.clone_from(&after.durable);
         after
     }
@@ -275,7 +261,7 @@ impl Content {
     }
 
     /// Changes the bytes without any operation, on the stable medium too.
-    pub(super) fn damage(&mut self, change: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn damage(&mut self, change: impl FnOnce(&mut Bytes)) {
         change(&mut self.live);
         self.durable.clone_from(&self.live);
         self.durable_length = self.live.len();

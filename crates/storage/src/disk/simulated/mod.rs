@@ -11,15 +11,18 @@
 //! Directories elsewhere ([`Disk::elsewhere`]) are other directories of the same machine. A sync in one does not cover
 //! another, a power cut hits all at once, and each may be full by itself ([`Faults::full_below`]).
 //!
+//! - [`bytes`]: bytes that copies share;
 //! - [`content`]: one file's bytes, live and durable;
 //! - [`names`]: the directory tree, live and durable;
 //! - [`state`]: the disk as a whole, its counters and its faults.
 
+mod bytes;
 mod content;
 mod names;
 mod state;
 
 use super::{Access, Create, Disk, DiskError, DiskFile, DiskLock, check};
+use bytes::Bytes;
 use names::FileNumber;
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::Mutex;
@@ -203,11 +206,9 @@ impl SimulatedDisk {
         change: impl FnOnce(u8) -> u8,
     ) -> Result<(), DiskError> {
         self.state.lock().damage("corrupt", name, offset, |bytes| {
-            let byte = usize::try_from(offset)
-                .ok()
-                .and_then(|at| bytes.get_mut(at))?;
-            *byte = change(*byte);
-            Some(())
+            let at = usize::try_from(offset).ok()?;
+            let mut byte = [0];
+            (bytes.read(at, &mut byte) == 1).then(|| bytes.write(at, &[change(byte[0])]))
         })
     }
 
@@ -217,7 +218,7 @@ impl SimulatedDisk {
     /// If there is no such file.
     pub fn replace(&self, name: &str, with: &[u8]) -> Result<(), DiskError> {
         self.state.lock().damage("replace", name, 0, |bytes| {
-            with.clone_into(bytes);
+            *bytes = Bytes::from(with);
             Some(())
         })
     }
@@ -231,7 +232,7 @@ impl SimulatedDisk {
             let length = usize::try_from(length)
                 .ok()
                 .filter(|length| *length <= bytes.len())?;
-            bytes.truncate(length);
+            bytes.set_length(length);
             Some(())
         })
     }

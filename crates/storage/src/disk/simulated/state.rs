@@ -7,6 +7,7 @@
 
 use super::super::{Create, SECTOR_SIZE};
 use super::Faults;
+use super::bytes::Bytes;
 use super::content::Content;
 use super::names::{FileNumber, Names, directory_of};
 use rustix::io::Errno;
@@ -545,7 +546,7 @@ impl State {
         operation: &'static str,
         name: &str,
         offset: u64,
-        change: impl FnOnce(&mut Vec<u8>) -> Option<()>,
+        change: impl FnOnce(&mut Bytes) -> Option<()>,
     ) -> Result<(), super::DiskError> {
         let error = |source| super::error(operation, name, offset, source);
         let number = self.number(name).map_err(error)?;

@@ -264,7 +264,7 @@ impl World {
 
 #[test]
 fn each_hand_over_is_carried_out_and_a_host_serves_within_the_lease_after_each_event() {
-    let seeds = Seeds::new(0, 60);
+    let seeds = Seeds::new(0, 24);
     let mut handed_over = 0;
     seeds.explore(|seed| {
         let mut world = World::new(seed, None);
