@@ -1,25 +1,33 @@
 #!/usr/bin/env python3
 """Random statements of all types on Sardonyx and on PostgreSQL 15, in turn; each must give the same.
 
-    bench/sql/generated.py [--seed N] [--queries N] [--only expressions,selects,forms,changes] [--rows N] [--show N] [--shrink N]
+    bench/sql/generated.py [--seed N] [--queries N] [--only expressions,selects,forms,further,wire,changes] [--rows N] [--show N] [--shrink N]
                            [--seconds N] [--missing] [--ours DSN --theirs DSN] [--json]
 
 The same tables, rows and statements go to both. Functions are those that docs/sql.md names, with all signatures that
 PostgreSQL has of them; operators and casts are PostgreSQL's, of all types that docs/sql.md names (`drawn/`).
 
-- *expressions* (3 of 7): one value of constants or of a row: functions, operators, casts, also wrong ones, aggregates and
+- *expressions* (3 of 10): one value of constants or of a row: functions, operators, casts, also wrong ones, aggregates and
   rows of functions. Compared are the type, the text to its last character, and the code of an error.
-- *selects* (2 of 7): joins, subqueries, groups, sets of them, windows, recursion, set operations. Compared are names and types of
+- *selects* (2 of 10): joins, subqueries, groups, sets of them, windows, recursion, set operations. Compared are names and types of
   columns and the rows, in their order where the query orders them. Where values that are equal can be written in two ways
   (`1.0` and `1.00`, `1 mon` and `30 days`), either is taken; floats are compared to twelve digits.
-- *forms* (2 of 7): one value or a few rows of a form that the two have seldom: several types in one place, patterns, templates,
+- *forms* (2 of 10): one value or a few rows of a form that the two have seldom: several types in one place, patterns, templates,
   spellings of intervals and moments, paths of JSON, arrays of arrays, frames, sets of groups, ends of types.
-- *changes* (only if named): `INSERT`, `UPDATE` and `DELETE` with `RETURNING`, and the tables after them.
+- *further* (2 of 10): as forms: names of objects, rows as values, JSON as rows, VALUES, lateral queries, first rows, aggregates and
+  windows with all clauses, names in clauses, wrong statements, domains, labels, collations, WITH.
+- *wire* (1 of 10): statements of expressions, forms and further, some constants of which are parameters with and without types,
+  with results as text and in binary, and `COPY … TO`.
+- *changes* (only if named): `INSERT`, `UPDATE`, `DELETE` and `MERGE` with `RETURNING` and `ON CONFLICT`, also as parts of `WITH`, and
+  the tables after them.
+
+One of ten statements of single values is run with another time zone, order of dates or style of intervals (`SETTINGS`).
 
 Counted by cause, and no difference by docs/sql.md: what is not supported (`0A000`), a limit (38 digits of a `numeric`, memory,
 `--seconds`), and the order of errors: which of several values that cannot be computed is met first, or whether one that nothing
-needs is computed, since PostgreSQL computes constants when it plans. Of one value, a part of it has each such error on both
-servers; of a query, the codes are of class 22 or 23, or none. Each pair of codes is a line of the output.
+needs is computed, since PostgreSQL computes constants when it plans; which of several wrong clauses is found. Of one value, a part
+of it has each such error on both servers; of a query, the codes are of class 22 or 23, or none. Each pair of codes is a line of
+the output.
 
 `--missing` runs nothing: it names the functions of docs/sql.md, and PostgreSQL's operators, that none of the statements has.
 
@@ -33,6 +41,7 @@ import collections
 import decimal
 import json
 import pathlib
+import random
 import re
 import sys
 import tempfile
@@ -47,10 +56,24 @@ from drawn import kinds  # noqa: E402
 from drawn.catalogue import OTHERS, Catalogue  # noqa: E402
 from drawn.changes import Changes  # noqa: E402
 from drawn.forms import Forms  # noqa: E402
+from drawn.further import Further  # noqa: E402
+from drawn.wire import Wire  # noqa: E402
 
+# Errors of a query as a whole: of grouping, of the order of DISTINCT, of recursion. The servers look for them at other moments.
+CHECKED_LAST = {"42803", "42P10", "42P19", "42P20"}
 # Kinds of outcomes that are wrong answers.
 DIFFERENT = ("rows", "columns", "code", "tag", "died")
 NUMBERS, FLOATS = ("numeric", "float4", "float8"), ("float4", "float8")
+
+
+# Parameters of the session, with the value that all other statements have.
+SETTINGS = {
+    "timezone": ("UTC", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "America/Sao_Paulo", "+03", "EST"]),
+    "intervalstyle": ("postgres", ["postgres_verbose", "iso_8601"]),
+    "datestyle": ("ISO, MDY", ["ISO, DMY", "ISO, YMD"]),
+}
+# Types whose numbers are others on each server, also within arrays and rows; and that whose trees are others (docs/sql.md).
+OF_USERS = re.compile(r"hstore|mood|record|tsquery")
 
 
 class Statement:
@@ -58,26 +81,65 @@ class Statement:
 
     def __init__(self, seed, only, catalogue):
         family = only[seed % len(only)]
-        self.seed, self.is_change, self.is_exact = seed, family == "changes", family in ("expressions", "forms")
-        if family == "forms":
-            self.text, self.is_ordered = Forms(seed, catalogue, is_plain=False).form()
+        self.seed, self.is_change, self.is_exact = seed, family == "changes", family in ("expressions", "forms", "further", "wire")
+        self.given, self.is_binary, self.setting = None, False, None
+        drawn = random.Random(f"setting {seed}")
+        if self.is_exact and drawn.random() < 0.1:
+            name = drawn.choice(["timezone", *SETTINGS])
+            self.setting = name, drawn.choice(SETTINGS[name][1])
+        if family in ("forms", "further"):
+            self.text, self.is_ordered = {"forms": Forms, "further": Further}[family](seed, catalogue, is_plain=False).form()
+            return
+        if family == "wire":
+            self.text, self.is_ordered, self.given, self.is_binary = Wire(seed, catalogue, is_plain=False).statement()
             return
         drawn = Changes(seed, catalogue, is_plain=not self.is_exact)
         self.text, self.is_ordered = (drawn.change(), False) if self.is_change else drawn.expression() if self.is_exact else drawn.query()
 
+    def plain(self, text):
+        """A text with constants in the place of its parameters."""
+        given = [None if one is None else kinds.quoted(one) for one in self.given or []]
+        return re.sub(r"\$(\d)", lambda found: given[int(found[1]) - 1] or "null", text) if given else text
+
+
+def shown(cell):
+    """Bytes of a value. The sign of a float that is no number is that of the processor."""
+    return cell.hex().replace("fff8000000000000", "7ff8000000000000").replace("ffc00000", "7fc00000")
+
 
 class Answer:
-    def __init__(self, server, text):
-        result = server.connection.pgconn.exec_(text.encode())
+    def __init__(self, server, text, given=None, is_binary=False):
+        pgconn = server.connection.pgconn
+        if given is None:
+            result = pgconn.exec_(text.encode())
+        else:
+            result = pgconn.exec_params(text.encode(), [one if one is None else one.encode() for one in given], result_format=int(is_binary))
+        is_copy = result.status == 3
+        copied, result = self.copied(pgconn, result) if is_copy else ([], result)
         self.code = (result.error_field(67) or b"").decode()
         self.message = (result.error_field(77) or b"").decode(errors="replace")
         self.detail = (result.error_field(68) or b"").decode(errors="replace")
-        self.columns = [(result.fname(at).decode(), server.type_name(result.ftype(at))) for at in range(result.nfields)]
-        self.rows = [
-            tuple(None if cell is None else cell.decode() for cell in (result.get_value(row, at) for at in range(result.nfields)))
+        self.columns = [(result.fname(at).decode(), server.type_name(result.ftype(at))) for at in range(0 if is_copy else result.nfields)]
+        self.rows = copied or [
+            tuple(None if cell is None else shown(cell) if is_binary else cell.decode() for cell in (result.get_value(row, at) for at in range(result.nfields)))
             for row in range(result.ntuples)
         ]
         self.tag = (result.command_status or b"").decode()
+
+    def copied(self, pgconn, result):
+        """The data of a COPY to the client, and its last result."""
+        import psycopg
+
+        data = b""
+        try:
+            while (got := pgconn.get_copy_data(0))[0] > 0:
+                data += bytes(got[1])
+        except psycopg.Error:
+            # The result has the error.
+            pass
+        while (last := pgconn.get_result()) is not None:
+            result = last
+        return [] if result.error_field(67) else [(data.decode(errors="backslashreplace"),)], result
 
 
 class Server:
@@ -95,7 +157,8 @@ class Server:
             found = self.connection.execute("select typname::text from pg_type where oid = %s", [number]).fetchone()
             self.types[number] = found[0] if found else str(number)
         # An expression has the base type of a domain here (docs/sql.md).
-        return {"positive": "int4", "_positive": "_int4"}.get(self.types[number], self.types[number])
+        name = self.types[number]
+        return kinds.DOMAINS.get(name) or ("_" + kinds.DOMAINS[name[1:]] if name[1:] in kinds.DOMAINS else name)
 
 
 def micros(text):
@@ -126,6 +189,12 @@ def normal(cell, kind):
     return shortened(cell).rstrip() if "." in cell or kind == "bpchar" else cell
 
 
+def of_base(cell):
+    """A text with the names of types in the place of domains'."""
+    names = {"int4": "integer", "varchar": "character varying"}
+    return re.sub(r"\b(" + "|".join(kinds.DOMAINS) + r")\b", lambda found: names.get(kinds.DOMAINS[found[0]], kinds.DOMAINS[found[0]]), cell)
+
+
 def is_of_class(code, *classes):
     return code[:2] in classes or code == "42846"
 
@@ -144,6 +213,8 @@ def difference(ours, theirs, is_ordered, is_exact):
             return "a limit", "more than 38 digits of a numeric"
         if ours.code in ("22003", "22P02") and not theirs.code and any(is_beyond(cell) for row in theirs.rows for cell in row):
             return "a limit", "more than 38 digits of a numeric, or an infinite one"
+        if theirs.code in ("42P18", "42P08") and theirs.message.startswith("could not determine data type of parameter"):
+            return "as documented", "a parameter without a type"
         if (ours.code, theirs.code) == ("42601", "XX000") and "hstore" in ours.message:
             return "as documented", "an hstore that cannot be read"
         if theirs.code == "42883" and re.search(r"operator does not exist: hstore [<>]=? hstore", theirs.message):
@@ -158,9 +229,15 @@ def difference(ours, theirs, is_ordered, is_exact):
             return "as documented", "% of two texts without a type"
         if (ours.code, theirs.code) == ("22023", "XX000") and "weight" in ours.message:
             return "as documented", "an unknown weight"
+        if theirs.code == "42883" and re.match(r"function (max|min)\((boolean|uuid|bytea)\)", theirs.message):
+            return "as documented", "max and min of more types"
+        if {ours.code, theirs.code} & CHECKED_LAST and all(code[:2] in ("42", "0A") for code in (ours.code, theirs.code)):
+            return "order of errors", f"{ours.code} / {theirs.code}, of clauses"
         if not is_exact and all(is_of_class(code, "", "21", "22", "23") for code in (ours.code, theirs.code)):
             return "order of errors", f"{ours.code or 'no error'} / {theirs.code or 'no error'}, in a query"
         return "code", f"{ours.code or 'no error'} / {theirs.code or 'no error'}: {ours.message or theirs.message}"
+    if ours.columns != theirs.columns and [(name, "_oid" if kind.startswith("_reg") else kind) for name, kind in theirs.columns] == ours.columns:
+        return "as documented", "arrays of numbers of objects"
     if ours.columns != theirs.columns:
         return "columns", f"{ours.columns} / {theirs.columns}"
     if ours.tag != theirs.tag:
@@ -261,12 +338,13 @@ class Pair:
         self.catalogue = Catalogue(self.theirs.connection)
         for text in ["drop schema public cascade", "create schema public"]:
             self.theirs.connection.execute(text)
-        self.both("set timezone = 'UTC'")
+        for name, (value, _) in SETTINGS.items():
+            self.both(f"set {name} = '{value}'")
         self.both(f"set statement_timeout = '{seconds}s'")
         # Compiling for seconds what runs for milliseconds is of no use.
         self.both("set jit = off")
         self.both("set client_min_messages = 'error'")
-        for text in ["create extension hstore", "create extension pgcrypto", "create extension pg_trgm", *kinds.TYPES, *map(kinds.definition, kinds.TABLES), *kinds.INDEXES, *self.rows(rows)]:
+        for text in ["create extension hstore", "create extension pgcrypto", "create extension pg_trgm", "create extension unaccent", *kinds.TYPES, *map(kinds.definition, kinds.TABLES), *kinds.INDEXES, *self.rows(rows)]:
             for answer in self.both(text):
                 if answer.code not in ("", "23505", "42710", "42P07"):
                     sys.exit(f"{text}: {answer.code} {answer.message}")
@@ -282,11 +360,14 @@ class Pair:
                     values.append("5" if value.startswith("null") and column == "i" else value)
                 yield f"insert into {table} values ({', '.join(values)})"
 
-    def both(self, text):
-        return Answer(self.ours, text), Answer(self.theirs, text)
+    def both(self, text, given=None, is_binary=False):
+        return Answer(self.ours, text, given, is_binary), Answer(self.theirs, text, given, is_binary)
 
     def is_other_first(self, text, codes):
         """Do both errors come of parts of the statement, so that only their order is another one?"""
+        # A text that cannot be read, or has a name or a type that is missing, is refused before anything is computed.
+        if "42601" in codes or "" in codes and not all(is_of_class(code, "", "22", "23", "0A") for code in codes):
+            return False
         found = set()
         for part in parts_of(shrinking.tree(text)):
             ours, theirs = self.both(f"select {part}")
@@ -299,23 +380,41 @@ class Pair:
         return False
 
     def compared(self, statement, text=None):
-        """The difference, if there is one, and our answer. Changes are looked at and undone, so that each can be repeated alone."""
+        """The difference, if there is one, and our answer, with the statement's setting."""
+        if not statement.setting:
+            return self.compared_as_set(statement, text)
+        name, value = statement.setting
+        self.both(f"set {name} = '{value}'")
+        try:
+            return self.compared_as_set(statement, text)
+        finally:
+            self.both(f"set {name} = '{SETTINGS[name][0]}'")
+
+    def compared_as_set(self, statement, text):
+        """Changes are looked at and undone, so that each can be repeated alone."""
         text = statement.text if text is None else text
         if not statement.is_change:
-            one, other = self.both(text)
+            one, other = self.both(text, statement.given, statement.is_binary)
+            if statement.is_binary and not one.code and not other.code and one.rows != other.rows:
+                if any(OF_USERS.search(kind) for _, kind in one.columns):
+                    return None, one
+                # If the texts differ in a way that is documented, so do the bytes.
+                texts = difference(*self.both(text, statement.given), statement.is_ordered, True)
+                if texts:
+                    return texts, one
             found = difference(one, other, statement.is_ordered, statement.is_exact)
             if found and found[0] == "code" and statement.is_exact:
                 codes = (one.code, other.code)
                 reads = re.search(r" from [ace] where id", text)
                 are_of_values = all(is_of_class(code, "", "22", "23", "0A") for code in codes)
-                if are_of_values and reads or self.is_other_first(text, codes):
+                if are_of_values and reads or self.is_other_first(statement.plain(text), codes):
                     found = ("order of errors", f"{one.code or 'no error'} / {other.code or 'no error'}")
             elif found and found[0] == "rows" and "numrange" in text and len(one.rows) == len(other.rows) and all(
                 shortened(ours) == shortened(theirs) for rows in zip(one.rows, other.rows) for ours, theirs in zip(*rows)
             ):
                 # A range may be a text, too.
                 found = ("as documented", "zeros at the end of a numrange's bounds")
-            elif found and found[0] == "rows" and "positive" in text and one.rows == [tuple(cell and re.sub(r"\bpositive\b", "integer", cell) for cell in row) for row in other.rows]:
+            elif found and found[0] == "rows" and set(kinds.DOMAINS) & set(re.findall(r"\w+", text)) and one.rows == [tuple(cell and of_base(cell) for cell in row) for row in other.rows]:
                 found = ("as documented", "the base type of a domain")
             return found, one
         self.both("begin")
@@ -361,7 +460,8 @@ def compare_all(pair, arguments, counts, causes):
             if shown[kind] <= arguments.show and (kind != "code" or shown[cause] == 1):
                 text = pair.smallest(statement, found, arguments.tries) if shown[kind] <= arguments.shrink else statement.text
                 what = (pair.compared(statement, text)[0] or found)[1]
-                print(f"-- seed {seed}, {kind}: {what}\n{text}", file=sys.stderr, flush=True)
+                more = f"{' with ' + str(statement.setting) if statement.setting else ''}{' given ' + str(statement.given) if statement.given else ''}{' in binary' if statement.is_binary else ''}"
+                print(f"-- seed {seed}{more}, {kind}: {what}\n{text}", file=sys.stderr, flush=True)
         done = seed - arguments.seed + 1
         if done % arguments.progress == 0:
             wrong = sum(counts[one] for one in DIFFERENT)
@@ -387,7 +487,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--queries", type=int, default=2000)
     parser.add_argument("--rows", type=int, default=20, help="of each table")
-    parser.add_argument("--only", default=",".join(["expressions"] * 3 + ["selects"] * 2 + ["forms"] * 2), help="families, in turn")
+    parser.add_argument("--only", default=",".join(["expressions"] * 3 + ["selects"] * 2 + ["forms"] * 2 + ["further"] * 2 + ["wire"]), help="families, in turn")
     parser.add_argument("--seconds", type=int, default=20, help="after which a statement is given up")
     parser.add_argument("--show", type=int, default=20, help="how many of each kind are shown")
     parser.add_argument("--shrink", type=int, default=0, help="how many of each kind are made smaller")

@@ -14,7 +14,7 @@ from . import kinds
 DOCUMENT = pathlib.Path(__file__).resolve().parents[3] / "docs" / "sql.md"
 OTHERS = re.compile(
     r"^(pg_(?!typeof|size_pretty)|has_|current_|txid|to_reg|obj_|col_|shobj|format_type|inet_client|inet_server|version|set_config|setval|nextval|currval|lastval|session|oidvector|now$|clock|statement_|"
-    r"transaction_|timeofday|localt|random|setseed|gen_random|uuid_gen|similar_escape$|query_to|_pg|float[48]send|show_limit|age$|unaccent)"
+    r"transaction_|timeofday|localt|random|setseed|gen_random|uuid_gen|similar_escape$|query_to|_pg|float[48]send|show_limit|age$)"
 )
 # Operators whose answer here is another, or none, by docs/sql.md.
 LEFT_OUT = {
@@ -23,7 +23,7 @@ LEFT_OUT = {
     ("#=", "anyelement", "hstore"): "records", ("%%", "", "hstore"): "prefix operators", ("%#", "", "hstore"): "prefix operators",
 }
 # Signatures that docs/sql.md does not list beside others of the name.
-FUNCTIONS_LEFT_OUT = {("width_bucket", 2), ("length", 2), ("jsonb_delete", "variadic")}
+FUNCTIONS_LEFT_OUT = {("jsonb_delete", "variadic")}
 ELEMENTS = ["int4", "text", "numeric", "float8", "date", "bool", "int8", "jsonb", "timestamptz", "interval"]
 RANGES = {"int4range": "int4", "int8range": "int8", "numrange": "numeric", "daterange": "date", "tsrange": "timestamp", "tstzrange": "timestamptz"}
 

@@ -30,6 +30,7 @@ VALUES = {
         "2024-02-29 12:34:56.789+02", "2023-12-31 23:59:59+00", "1970-01-01 00:00+00", "2024-07-01 06:00-07", "2000-01-01 00:00+00", "infinity", "-infinity", "0044-03-15 10:00+00 BC",
         "2024-10-27 00:30:00+00", "2024-03-31 01:00:00+00", "9999-12-31 23:59:59.999999+00",
     ],
+    "timetz": ["12:34:56.789+02", "00:00+00", "23:59:59-07", "06:00+05:30", "24:00:00+00", "12:34:56.789+00", "10:34:56.789+00", "00:00:00.000001-15:59", "13:00:00+02:30:15"],
     "interval": [
         "1 day", "-3 mons 2 days 04:05:06.5", "1 year 2 mons", "0", "25 hours", "-00:00:01", "30 days", "1 mon -1 day", "100 years", "00:00:00.000001", "1.5 days", "-1 year", "P1Y2M3DT4H5M6S",
         "10 years -11 mons 40 days -30:00:00", "720:00:00",
@@ -50,6 +51,7 @@ VALUES = {
     "tsvector": ["a b c", "a:1 b:2A c:3B,5", "", "fat:2,4 cat:3 rat:5A", "'x y':1 z", "a:1A,2B,3C,4D", "Cat cat:16383"],
     "tsquery": ["a", "a & b", "a | !b", "fat <-> cat", "fat <2> rat", "a:AB & c:*", "!(a | b)", "'x y'", "a & b | c", "!!a", "(a <-> b) <-> c", "a <0> b"],
     "mood": ["ok", "sad", "happy"],
+    "jsonpath": ["$", "$.a", "$.b[*]", "strict $.a.b", "$[*] ? (@ > 1)", "$.a == 1", "$.**", "exists($.b)", "$[last]", "-$.a", "$.a + 1", '$.b[*] ? (@ like_regex "^x" flag "i")', "$.keyvalue()", "lax $[0 to 1]"],
     "char": ["A", "b", "D", "x"],
     "oid": ["0", "1", "23", "16384", "4294967295"],
 }
@@ -82,17 +84,17 @@ PLAIN = {
 }
 # The weights by which types are drawn.
 WEIGHTS = {
-    "int4": 12, "text": 12, "numeric": 9, "int8": 5, "float8": 5, "int2": 3, "float4": 3, "bool": 6, "date": 5, "timestamp": 5, "timestamptz": 5, "interval": 6, "time": 3, "varchar": 3, "bpchar": 3,
+    "int4": 12, "text": 12, "numeric": 9, "int8": 5, "float8": 5, "int2": 3, "float4": 3, "bool": 6, "date": 5, "timestamp": 5, "timestamptz": 5, "interval": 6, "time": 3, "timetz": 2, "varchar": 3, "bpchar": 3,
     "int4[]": 4, "text[]": 4, "jsonb": 5, "json": 3, "bytea": 3, "uuid": 2, "inet": 3, "cidr": 2, "int4range": 3, "numrange": 2, "daterange": 2, "tsrange": 1, "tstzrange": 1, "int8range": 1, "hstore": 3,
     "tsvector": 3, "tsquery": 2, "mood": 2, "numeric[]": 1, "float8[]": 1, "date[]": 1,
 }
 DRAWN = [kind for kind, weight in WEIGHTS.items() for _ in range(weight)]
 NUMBERS = ["int2", "int4", "int8", "numeric", "float4", "float8"]
-# Types without an order: json; and questions, whose order here is that of their texts (docs/sql.md, Text search).
-UNORDERED = ("json", "tsquery")
+# Types without an order: json, jsonpath; and questions, whose order here is that of their texts (docs/sql.md, Text search).
+UNORDERED = ("json", "tsquery", "jsonpath")
 ORDERED = [kind for kind in DRAWN if kind not in UNORDERED]
 # Types of which min and max are.
-WITH_LEAST = ["int2", "int4", "int8", "numeric", "float4", "float8", "text", "bpchar", "date", "time", "timestamp", "timestamptz", "interval", "inet", "int4[]", "text[]", "mood"]
+WITH_LEAST = ["int2", "int4", "int8", "numeric", "float4", "float8", "text", "bpchar", "date", "time", "timetz", "timestamp", "timestamptz", "interval", "inet", "int4[]", "text[]", "mood"]
 
 COLUMNS = {
     "id": "int4", "i": "int4", "w": "int2", "b": "int8", "n": "numeric", "d": "float8", "s": "text", "f": "bool", "dt": "date", "ts": "timestamp", "r": "float4", "vc": "varchar", "ch": "bpchar",
@@ -103,7 +105,12 @@ COLUMNS = {
 DECLARED = {"n": {"a": "numeric(10,2)", "c": "numeric(12,4)", "e": "numeric(8,0)"}, "vc": {"c": "varchar(12)", "a": "varchar", "e": "varchar(30)"}, "ch": {"": "char(4)"}, "p": {"": "positive"}}
 TABLES = ["a", "c", "e"]
 KEYS = {"a": "primary key (id)", "c": "primary key (i, id)", "e": "unique (id)"}
-TYPES = ["create type mood as enum ('sad', 'ok', 'happy')", "create domain positive as int check (value > 0)"]
+TYPES = [
+    "create type mood as enum ('sad', 'ok', 'happy')", "create domain positive as int check (value > 0)", "create domain short as varchar(3)", "create domain price as numeric(6,2) check (value >= 0)", "create domain known as text not null",
+    "create domain early as date check (value < date '2024-01-01') check (extract(dow from value) <> 0)",
+]
+# Of each domain the base type, which an expression of it has here (docs/sql.md).
+DOMAINS = {"positive": "int4", "short": "varchar", "price": "numeric", "known": "text", "early": "date"}
 INDEXES = [
     "create index on a(i)", "create index on a(s, n)", "create index on c(dt)", "create index on c(s, d, f)", "create index on e(ts, i)", "create index on e(lower(s))",
     "create index on a(b) where i > 0", "create index on c(m)", "create index on e(ip)", "create index on a(ir)", "create index on c(t)", "create index on e(u)",

@@ -14,6 +14,7 @@ use crate::error::{SqlError, code};
 use crate::expression::{Case, Comparison, Expr, SortKey, Typed, is_row};
 use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
 use crate::values::arrays;
+use crate::values::cast::is_number_of;
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree};
 use std::mem::{Discriminant, discriminant};
@@ -270,10 +271,14 @@ impl Aggregate {
             (AggregateKind::Sum, SqlType::Int2 | SqlType::Int4) => SqlType::Int8,
             (AggregateKind::Sum, SqlType::Int8 | SqlType::Numeric) => SqlType::Numeric,
             (AggregateKind::Average, SqlType::Float4 | SqlType::Float8) => SqlType::Float8,
-            (AggregateKind::Average, of) if of.is_number() => SqlType::Numeric,
+            (AggregateKind::Average, of) if of.is_number() && !is_number_of(of) => SqlType::Numeric,
             (AggregateKind::Sum, SqlType::Float4 | SqlType::Float8) => of,
-            (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Varchar) => SqlType::Text,
+            (
+                AggregateKind::Minimum | AggregateKind::Maximum,
+                SqlType::Varchar | SqlType::Name | SqlType::OneChar,
+            ) => SqlType::Text,
             (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Cidr) => SqlType::Inet,
+            (AggregateKind::Minimum | AggregateKind::Maximum, of) if of.is_object() => SqlType::Oid,
             (AggregateKind::Minimum | AggregateKind::Maximum, of)
                 if !matches!(of, SqlType::Void | SqlType::Json | SqlType::Jsonb)
                     && !of.is_record()

@@ -17,7 +17,7 @@ use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::search::{Query, Vector};
-use crate::values::{networks, ranges, records, zoned_times};
+use crate::values::{networks, objects, ranges, records, zoned_times};
 use sardonyx::schema::{Value, ValueRef};
 
 /// The byte before the text of a `jsonb` in the binary format.
@@ -51,6 +51,9 @@ pub fn encode_binary(
         (SqlType::Int4, ValueRef::Int(value)) => out.extend((value as i32).to_be_bytes()),
         (kind, ValueRef::Int(value)) if kind == SqlType::Oid || kind.is_object() => {
             out.extend((value as u32).to_be_bytes());
+        }
+        (kind, ValueRef::Bytes(bytes)) if kind.is_object() => {
+            out.extend(objects::parts(bytes).0);
         }
         (SqlType::Int8, ValueRef::Int(value)) => out.extend((value as i64).to_be_bytes()),
         (SqlType::Float4, ValueRef::Float(value)) => out.extend((value as f32).to_be_bytes()),
@@ -188,7 +191,7 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
             Value::Date(days.ok_or_else(|| beyond("date"))?)
         }
         SqlType::Time => match i64::from_be_bytes(exactly(bytes).ok_or_else(wrong)?) {
-            time @ 0..DAY => Value::Time(time),
+            time @ 0..=DAY => Value::Time(time),
             _ => return Err(beyond("time")),
         },
         SqlType::Timestamp | SqlType::Timestamptz => {
@@ -274,6 +277,7 @@ mod tests {
         (SqlType::Bytea, "\\x00ff"),
         (SqlType::Date, "0044-03-15 BC"),
         (SqlType::Time, "23:59:59.5"),
+        (SqlType::Time, "24:00:00"),
         (SqlType::Timetz, "23:59:59.5+05:30"),
         (SqlType::Timestamp, "2026-01-31 23:59:59.000001"),
         (SqlType::Timestamptz, "1969-12-31 23:59:59+00"),
@@ -313,6 +317,15 @@ mod tests {
                 assert_eq!(error.code, code::INVALID_BINARY, "{kind:?}");
             }
         }
+    }
+
+    #[test]
+    fn an_object_that_a_client_sees_has_its_number_in_binary_and_its_name_as_text() {
+        let value = Value::Bytes(objects::named(23, "integer"));
+        assert_eq!(encoded(SqlType::Regtype, &value), 23_u32.to_be_bytes());
+        let mut text = String::new();
+        encode_text(SqlType::Regtype, &value.as_ref(), &mut text);
+        assert_eq!(text, "integer");
     }
 
     #[test]

@@ -270,13 +270,13 @@ fn text_of<'r>(
     options: &Options,
     zone: Option<&SessionZone>,
 ) -> String {
-    let mut out = String::new();
+    let (mut out, is_alone) = (String::new(), columns.len() == 1);
     if options.header {
         for (at, column) in columns.iter().enumerate() {
             if at > 0 {
                 out.push(options.delimiter);
             }
-            write_field(Some(&column.name), options, &mut out);
+            write_field(Some(&column.name), is_alone, options, &mut out);
         }
         out.push('\n');
     }
@@ -290,7 +290,8 @@ fn text_of<'r>(
             let value = value.as_ref();
             encode_text_in(column.spec.kind, &value, zone, &mut field);
             let is_null = value == ValueRef::Null;
-            write_field((!is_null).then_some(&*field), options, &mut out);
+            let shown = (!is_null).then_some(&*field);
+            write_field(shown, is_alone, options, &mut out);
         }
         out.push('\n');
     }

@@ -106,7 +106,7 @@ use spellings::with_spellings;
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Token, TokenWithSpan, TokenizerError};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, TokenizerError};
 use substrings::with_substrings;
 use symmetric::with_symmetric;
 use tablespaces::without_tablespaces;
@@ -154,6 +154,7 @@ pub(crate) enum Parsed {
 /// `42601` with the place, `54000` or `54001` beyond the bounds; `55000` for rows of a cursor that are not ahead.
 pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>, SqlError> {
     let tokens = tokens(text)?;
+    check_numbers(&tokens).map_err(|(error, at)| at_location(text, error, at))?;
     let (depth, levels) = query_depth(&tokens);
     if depth > QUERIES_MAX {
         return Err(SqlError::new(
@@ -166,6 +167,27 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>, SqlError> {
         false => parse(),
         true => on_deep_stack(parse)?,
     }
+}
+
+/// Refuses letters directly behind a number. Texts that the database keeps may have them: earlier versions took a name.
+///
+/// # Errors
+/// `42601`, and its place.
+fn check_numbers(tokens: &[TokenWithSpan]) -> Result<(), (SqlError, Location)> {
+    for pair in tokens.windows(2) {
+        let [number, next] = pair else {
+            continue;
+        };
+        let Token::Number(digits, is_long) = &number.token else {
+            continue;
+        };
+        let is_name = matches!(&next.token, Token::Word(word) if word.quote_style.is_none());
+        if *is_long || is_name && number.span.end == next.span.start {
+            let text = format!("trailing junk after numeric literal at or near \"{digits}\"");
+            return Err((SqlError::syntax(text), number.span.start));
+        }
+    }
+    Ok(())
 }
 
 /// Parses all statements of a parser.

@@ -11,9 +11,7 @@
 
 use crate::error::{SqlError, code};
 use crate::names::{is_this_database, name_of, parts_of, quoted, wrong_parts};
-use sqlparser::ast::ObjectName;
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::parser::Parser;
+use sqlparser::ast::{Ident, ObjectName};
 
 pub(crate) use crate::names::PUBLIC;
 /// The name of the session's temporary schema, in a statement.
@@ -120,17 +118,8 @@ pub(crate) fn name_in_database(
     if !text.is_empty() && text.chars().all(is_plain) {
         return Ok((None, text.to_string()));
     }
-    let wrong = || SqlError::new(code::INVALID_NAME, "invalid name syntax");
-    let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text);
-    let mut parser = parser.map_err(|_| wrong())?;
-    let mut words = vec![parser.parse_identifier().map_err(|_| wrong())?];
-    while parser.consume_token(&sqlparser::tokenizer::Token::Period) {
-        words.push(parser.parse_identifier().map_err(|_| wrong())?);
-    }
-    if parser.peek_token_ref().token != sqlparser::tokenizer::Token::EOF {
-        return Err(wrong());
-    }
-    let names: Vec<String> = words.iter().map(name_of).collect();
+    let names =
+        parts_in(text).ok_or_else(|| SqlError::new(code::INVALID_NAME, "invalid name syntax"))?;
     match names.as_slice() {
         [name] => Ok((None, name.clone())),
         [before @ .., schema, name] if before.is_empty() || is_named(before) => {
@@ -141,6 +130,47 @@ pub(crate) fn name_in_database(
             names.join(".")
         ))),
         names => Err(wrong_parts(names, true)),
+    }
+}
+
+/// The parts of a name in a text, between points: each in quotes, or whatever letters are before the next point or blank.
+/// `None` if a part is missing, or a word follows another one.
+///
+/// Source: PostgreSQL 15, `SplitIdentifierString`.
+fn parts_in(text: &str) -> Option<Vec<String>> {
+    let is_blank = |letter: char| matches!(letter, ' ' | '\t' | '\n' | '\r' | '\u{c}');
+    let (mut rest, mut names) = (text.trim_matches(is_blank), Vec::new());
+    loop {
+        match rest.strip_prefix('"') {
+            Some(quoted) => {
+                let (mut name, mut letters) = (String::new(), quoted.char_indices().peekable());
+                let end = loop {
+                    match letters.next()? {
+                        (_, '"') if letters.next_if(|(_, next)| *next == '"').is_some() => {
+                            name.push('"');
+                        }
+                        (at, '"') => break at + 1,
+                        (_, letter) => name.push(letter),
+                    }
+                };
+                names.push(name);
+                rest = quoted.get(end..)?;
+            }
+            None => {
+                let end = rest.find(|letter| letter == '.' || is_blank(letter));
+                let (name, behind) = rest.split_at(end.unwrap_or(rest.len()));
+                if name.is_empty() {
+                    return None;
+                }
+                names.push(name_of(&Ident::new(name)));
+                rest = behind;
+            }
+        }
+        rest = rest.trim_start_matches(is_blank);
+        if rest.is_empty() {
+            return Some(names);
+        }
+        rest = rest.strip_prefix('.')?.trim_start_matches(is_blank);
     }
 }
 
@@ -184,6 +214,13 @@ mod tests {
         assert_eq!(name_in("T").unwrap(), plain(None, "t"));
         assert_eq!(name_in("app.\"T.x\"").unwrap(), plain(Some("app"), "T.x"));
         assert_eq!(name_in("\"A\".b").unwrap(), plain(Some("A"), "b"));
+        assert_eq!(
+            name_in(" a-b . \"x\"\"y\" ").unwrap(),
+            plain(Some("a-b"), "x\"y")
+        );
+        assert_eq!(name_in("f()").unwrap(), plain(None, "f()"));
+        assert_eq!(name_in("a.").unwrap_err().code, "42602");
+        assert_eq!(name_in("\"a").unwrap_err().code, "42602");
         assert_eq!(name_in("a b").unwrap_err().code, "42602");
         assert_eq!(name_in("").unwrap_err().code, "42602");
         assert_eq!(name_in("a.b.c").unwrap_err().code, "0A000");

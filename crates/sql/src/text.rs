@@ -17,7 +17,7 @@ use crate::values::json_tree::Json;
 use crate::values::jsonpath::JsonPath;
 use crate::values::search::{Query, Vector};
 use crate::values::zones::{SessionZone, distance};
-use crate::values::{networks, ranges, records};
+use crate::values::{networks, objects, ranges, records};
 use floats::encode_float;
 use sardonyx::schema::{NonFinite, Value, ValueRef};
 use std::fmt::Write;
@@ -416,6 +416,9 @@ pub fn encode_text(kind: SqlType, value: &ValueRef<'_>, out: &mut String) {
             networks::push(kind, bytes, out);
         }
         (ValueRef::Bytes(bytes), SqlType::Record) => push_record(bytes, None, out),
+        (ValueRef::Bytes(bytes), kind) if kind.is_object() => {
+            out.push_str(&String::from_utf8_lossy(objects::parts(bytes).1));
+        }
         (ValueRef::Bytes(bytes), SqlType::Timetz) => moments::push_zoned_time(bytes, out),
         (ValueRef::Bytes(bytes), kind) if kind.is_range() => ranges::push(kind, bytes, None, out),
         (ValueRef::Bytes(bytes), _) => {

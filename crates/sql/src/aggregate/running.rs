@@ -116,6 +116,12 @@ impl Accumulator {
                 _ => order_key_of(of.of, value)?,
             };
             key_of(own.as_ref().map_or(value, Value::as_ref), &mut key);
+            // Rows differ in the second argument, too.
+            if let Some(other) = &of.separator
+                && !matches!(other, Expr::Literal(_))
+            {
+                key_of(other.evaluate(row, with)?.as_ref(), &mut key);
+            }
             let more = self.more();
             more.bytes += key.len();
             if more.bytes > STATE_BYTES_MAX {
@@ -193,21 +199,10 @@ impl Accumulator {
     fn together(&self, of: &Aggregate, with: &Environment<'_>) -> Result<Value, SqlError> {
         let collected = self.more.iter().flat_map(|more| &more.collected);
         let mut parts: Vec<&Collected> = collected.collect();
-        parts.sort_by(|a, b| in_order(&of.order, &a.keys, &b.keys));
-        if of.is_distinct && of.order.is_empty() {
-            // The order of PostgreSQL, which finds equal values by sorting.
-            let mut keyed = Vec::with_capacity(parts.len());
-            for part in parts {
-                let own = order_key_of(of.of, part.value.as_ref())?;
-                keyed.push((own.unwrap_or_else(|| part.value.clone()), part));
-            }
-            keyed.sort_by(|(a, _), (b, _)| {
-                let is_null = |key: &Value| *key == Value::Null;
-                let order = compare(a.as_ref(), b.as_ref());
-                order.unwrap_or_else(|| is_null(a).cmp(&is_null(b)))
-            });
-            parts = keyed.into_iter().map(|(_, part)| part).collect();
+        if of.is_distinct {
+            parts = by_arguments(of, parts)?;
         }
+        parts.sort_by(|a, b| in_order(&of.order, &a.keys, &b.keys));
         if let AggregateKind::OrderedSet { set, is_array } = of.kind {
             let members = parts.iter().map(|part| Member {
                 keys: &part.keys,
@@ -551,4 +546,31 @@ pub(crate) fn key_of(value: ValueRef<'_>, key: &mut Vec<u8>) {
         ValueRef::Uuid(uuid) => tagged(11, uuid),
         other => tagged(12, other.to_string().as_bytes()),
     }
+}
+
+/// Values in the order of the arguments: that of PostgreSQL, which finds equal ones by sorting.
+fn by_arguments<'p>(
+    of: &Aggregate,
+    parts: Vec<&'p Collected>,
+) -> Result<Vec<&'p Collected>, SqlError> {
+    let mut keyed = Vec::with_capacity(parts.len());
+    for part in parts {
+        let own = order_key_of(of.of, part.value.as_ref())?;
+        let own = own.unwrap_or_else(|| part.value.clone());
+        let other = part.separator.clone();
+        keyed.push(match of.kind {
+            AggregateKind::JsonObject => ([other, own], part),
+            _ => ([own, other], part),
+        });
+    }
+    let in_order = |(a, b): (&Value, &Value)| {
+        let is_null = |key: &Value| *key == Value::Null;
+        let order = compare(a.as_ref(), b.as_ref());
+        order.unwrap_or_else(|| is_null(a).cmp(&is_null(b)))
+    };
+    keyed.sort_by(|(a, _), (b, _)| {
+        let orders = a.iter().zip(b).map(in_order);
+        orders.fold(Ordering::Equal, Ordering::then)
+    });
+    Ok(keyed.into_iter().map(|(_, part)| part).collect())
 }

@@ -216,7 +216,12 @@ fn unescaped(field: &str) -> Result<String, SqlError> {
 }
 
 /// Writes a field; `None` is a null.
-pub(super) fn write_field(field: Option<&str>, options: &Options, out: &mut String) {
+pub(super) fn write_field(
+    field: Option<&str>,
+    is_alone: bool,
+    options: &Options,
+    out: &mut String,
+) {
     let Some(text) = field else {
         out.push_str(&options.null);
         return;
@@ -243,7 +248,7 @@ pub(super) fn write_field(field: Option<&str>, options: &Options, out: &mut Stri
     }
     let (quote, escape) = (options.quote, options.escape);
     let special = |c: char| c == options.delimiter || c == quote || c == '\n' || c == '\r';
-    let needs = text == options.null || text == "\\." || text.chars().any(special);
+    let needs = text == options.null || is_alone && text == "\\." || text.chars().any(special);
     if !needs {
         out.push_str(text);
         return;
@@ -323,9 +328,9 @@ mod tests {
         for options in [text(), csv()] {
             for field in ["", "a", "a\tb,c", "\\N", "\"q\"", "x\ny\r", "\\.", "ä\\"] {
                 let mut out = String::new();
-                write_field(Some(field), &options, &mut out);
+                write_field(Some(field), false, &options, &mut out);
                 out.push(options.delimiter);
-                write_field(None, &options, &mut out);
+                write_field(None, false, &options, &mut out);
                 out.push('\n');
                 assert_eq!(
                     all(&out, &options),

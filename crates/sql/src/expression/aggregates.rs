@@ -159,19 +159,13 @@ impl Compiler<'_> {
             },
             _ => argument,
         });
-        if is_distinct && matches!(kind, AggregateKind::Pair(_)) {
-            return Err(SqlError::unsupported(format!(
-                "{} with DISTINCT is not supported",
-                function.name
-            )));
-        }
         let mut aggregate = Aggregate::new(named, argument.clone(), is_distinct, filter)?;
         let order = self.beside(|compiler| compiler.aggregate_order(function, list))?;
         if is_distinct {
             if let Some(argument) = &argument {
                 check_comparable(argument.kind(), "equality")?;
             }
-            check_order(argument.as_ref(), &order)?;
+            self.check_order(argument.as_ref(), &order, list)?;
         }
         (aggregate.separator, aggregate.order) = (separator, order);
         Ok(aggregate)
@@ -279,12 +273,66 @@ impl Compiler<'_> {
                 let argument = self.decided(argument)?;
                 (Some(in_session(self, "json", argument)?), Some(name))
             }
-            _ => {
-                return Err(SqlError::unsupported(format!(
-                    "aggregates with these arguments are not supported: {function}"
-                )));
+            (_, given) => {
+                let name = function_name(function)?;
+                if given.is_empty() && kind == AggregateKind::Count {
+                    let text = "count(*) must be used to call a parameterless aggregate function";
+                    return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text));
+                }
+                let mut kinds = Vec::with_capacity(given.len());
+                for argument in given {
+                    let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument else {
+                        return Err(SqlError::unsupported(format!(
+                            "aggregates with these arguments are not supported: {function}"
+                        )));
+                    };
+                    kinds.push(self.compile(tree)?.kind());
+                }
+                return Err(unknown(&name, &kinds));
             }
         })
+    }
+
+    /// Checks that an aggregate with `DISTINCT` is ordered by its arguments only. Texts that are kept may be ordered by
+    /// whatever reads the columns of the first one, as in earlier versions.
+    ///
+    /// # Errors
+    /// `42P10` if it is not.
+    fn check_order(
+        &mut self,
+        argument: Option<&Typed>,
+        order: &[SortKey],
+        list: &FunctionArgumentList,
+    ) -> Result<(), SqlError> {
+        let is_other = match self.is_of_kept_text() {
+            true => {
+                let own = argument.map_or_else(Vec::new, |argument| columns_of(&argument.expr));
+                let is_of_others = |key: &SortKey| {
+                    let columns = columns_of(&key.expression);
+                    columns.iter().any(|column| !own.contains(column))
+                };
+                order.iter().any(is_of_others)
+            }
+            false if order.is_empty() => false,
+            false => {
+                let given = with_whole_rows(&list.args);
+                let mut own = Vec::with_capacity(given.len());
+                for argument in given.iter() {
+                    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument {
+                        let argument = self.beside(|compiler| compiler.decided(tree))?;
+                        own.push(sortable(argument)?);
+                    }
+                }
+                order.iter().any(|key| !own.contains(&key.expression))
+            }
+        };
+        match is_other {
+            false => Ok(()),
+            true => Err(SqlError::new(
+                code::INVALID_COLUMN_REFERENCE,
+                "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+            )),
+        }
     }
 
     fn aggregate_order(
@@ -321,25 +369,6 @@ fn trees_of(function: &ast::Function) -> Vec<&ast::Expr> {
     }));
     trees.extend(function.within_group.iter().map(|by| &by.expr));
     trees
-}
-
-/// Checks that an aggregate with `DISTINCT` is ordered by its argument only.
-///
-/// # Errors
-/// `42P10` if it is not.
-fn check_order(argument: Option<&Typed>, order: &[SortKey]) -> Result<(), SqlError> {
-    let own = argument.map_or_else(Vec::new, |argument| columns_of(&argument.expr));
-    let is_of_others = |key: &SortKey| {
-        let columns = columns_of(&key.expression);
-        columns.iter().any(|column| !own.contains(column))
-    };
-    match order.iter().any(is_of_others) {
-        false => Ok(()),
-        true => Err(SqlError::new(
-            code::INVALID_COLUMN_REFERENCE,
-            "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
-        )),
-    }
 }
 
 /// The columns that an expression reads.

@@ -4,7 +4,7 @@ use super::aggregates::{GROUPING, no_grouping};
 use super::cast::{Coercion, can_cast};
 use super::coercion::number_of;
 use super::compile::Compiler;
-use super::functions::{GREATEST, LEAST, LOWER, UPPER, resolve};
+use super::functions::{GREATEST, INITCAP, LEAST, LOWER, UPPER, resolve};
 use super::named_arguments::has_names;
 use super::whole_rows::with_whole_rows;
 use super::{Case, Comparison, Expr, Function, Typed, word};
@@ -42,6 +42,9 @@ impl Compiler<'_> {
         conditions: &[ast::CaseWhen],
         otherwise: Option<&Tree>,
     ) -> Result<Typed, SqlError> {
+        let text = operand.filter(|_| self.nested.is_some());
+        let text = text.and_then(|operand| self.literal_as_text(operand));
+        let operand = text.as_ref().or(operand);
         let mut arms = Vec::with_capacity(conditions.len());
         let mut results = Vec::with_capacity(conditions.len() + 1);
         for when in conditions {
@@ -67,6 +70,33 @@ impl Compiler<'_> {
         Ok(Typed {
             expr: Expr::Case(Box::new(Case { arms, otherwise })),
             spec,
+        })
+    }
+
+    /// A literal, or a parameter, without a type that is the operand of `CASE`: it is a text, whatever it is compared with.
+    /// Tables keep such expressions of earlier versions, in which it had the type of each value.
+    fn literal_as_text(&mut self, operand: &Tree) -> Option<Tree> {
+        let is_unknown = match operand {
+            Tree::Nested(inner) => return self.literal_as_text(inner),
+            Tree::Value(value) => match &value.value {
+                ast::Value::SingleQuotedString(_) | ast::Value::Null => true,
+                ast::Value::Placeholder(name) => {
+                    let kind = self
+                        .parameters
+                        .of_placeholder(name)
+                        .ok()
+                        .map(|(_, kind)| kind);
+                    kind == Some(SqlType::Unknown)
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        is_unknown.then(|| Tree::Cast {
+            kind: ast::CastKind::DoubleColon,
+            expr: Box::new(operand.clone()),
+            data_type: ast::DataType::Text,
+            format: None,
         })
     }
 
@@ -273,6 +303,9 @@ impl Compiler<'_> {
 
     pub(super) fn call(&mut self, name: &str, arguments: Vec<Typed>) -> Result<Typed, SqlError> {
         match name {
+            "coalesce" | "greatest" | "least" if arguments.is_empty() => Err(SqlError::syntax(
+                format!("{} needs an argument", name.to_uppercase()),
+            )),
             "coalesce" => {
                 let (parts, spec) = self.unified(arguments, "COALESCE")?;
                 let expr = Expr::Coalesce(parts);
@@ -341,12 +374,19 @@ impl Compiler<'_> {
         let collations = arguments.iter().map(|argument| argument.spec.collation);
         let collation = collations.fold(Collation::Database, Collation::with);
         let mut called = resolve(self, name, arguments)?;
-        let (Some(collation), Expr::Call(function, parts)) = (collation.icu()?, &mut called.expr)
-        else {
+        let collation = collation.decided()?;
+        // Tables and views keep texts of earlier versions, in which "C" had the cases of all letters.
+        let is_of_ascii = collation.is_of_ascii() && !self.is_of_kept_text();
+        let Expr::Call(function, parts) = &mut called.expr else {
             return Ok(called);
         };
         match name {
+            _ if !is_of_ascii && !collation.is_of_icu() => {}
             _ if called.spec.kind != SqlType::Text => {}
+            "initcap" if is_of_ascii => {
+                *function = Function(&INITCAP);
+                parts.push(number_of(collation));
+            }
             _ if collation.has_own_cases() => return Err(collation.unknown_to(name)),
             "upper" | "lower" => {
                 let of_language = if name == "upper" { &UPPER } else { &LOWER };

@@ -1,7 +1,9 @@
 //! Conversion of expressions to other types: literals and parameters without a type get it, others are cast.
 
 use super::arithmetic::{Arithmetic, calculate, shift};
-use super::cast::{Coercion, can_cast, cast_in, could_cast, crosses_zone, writes_intervals};
+use super::cast::{
+    Coercion, can_cast, cast_in, could_cast, crosses_zone, is_number_of, writes_intervals,
+};
 use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
@@ -242,6 +244,7 @@ impl Compiler<'_> {
             || (from.kind, to.kind) == (SqlType::Cidr, SqlType::Inet)
             || from.kind.is_integer()
                 && to.kind.is_integer()
+                && (is_number_of(from.kind) || !is_number_of(to.kind))
                 && can_cast(from.kind, to.kind, Coercion::Implicit);
         if is_free {
             return Ok(typed.expr);

@@ -1,7 +1,7 @@
 //! Operators, compiled: chosen by the types of their operands, as PostgreSQL chooses.
 
 use super::arithmetic::Arithmetic;
-use super::cast::Coercion;
+use super::cast::{Coercion, is_number_of};
 use super::coercion::folded;
 use super::compile::Compiler;
 use super::functions::{MATCHES, MATCHES_ANY_CASE};
@@ -111,7 +111,12 @@ impl Compiler<'_> {
                 if typed.kind() == SqlType::Interval && operator == UnaryOperator::Minus {
                     return self.negative_interval(typed);
                 }
-                if !typed.kind().is_number() {
+                if typed.kind() == SqlType::Time && operator == UnaryOperator::Minus {
+                    let interval = self.as_type(typed, SqlType::Interval)?;
+                    return self.negative_interval(interval);
+                }
+                let is_of_object = is_number_of(typed.kind()) && self.refuses_ambiguity();
+                if !typed.kind().is_number() || is_of_object {
                     return Err(no_operator("-", SqlType::Unknown, typed.kind()));
                 }
                 Ok(match operator {
@@ -383,13 +388,18 @@ impl Compiler<'_> {
             _ => {}
         }
         let sides = |left: Typed, right: Typed| Box::new((left.expr, right.expr));
+        // Tables and views keep days and places of wider types, which earlier versions took.
+        let is_kept = !self.refuses_ambiguity();
+        let is_count = |kind| matches!(kind, SqlType::Int2 | Int4) || is_kept;
         match (left.kind(), operation, right.kind()) {
             (Date, Arithmetic::Subtract, Date) => {
                 let sides = sides(left, right);
                 let expr = Expr::Arithmetic(Arithmetic::DateDifference, Int4, sides);
                 return Ok(Typed::new(folded(expr), Int4));
             }
-            (Date, Arithmetic::Add | Arithmetic::Subtract, days) if days.is_integer() => {
+            (Date, Arithmetic::Add | Arithmetic::Subtract, days)
+                if days.is_integer() && is_count(days) =>
+            {
                 let operation = match operation {
                     Arithmetic::Add => Arithmetic::DateAdd,
                     _ => Arithmetic::DateSubtract,
@@ -397,14 +407,18 @@ impl Compiler<'_> {
                 let expr = Expr::Arithmetic(operation, Date, sides(left, right));
                 return Ok(Typed::new(folded(expr), Date));
             }
-            (days, Arithmetic::Add, Date) if days.is_integer() => {
+            (days, Arithmetic::Add, Date) if days.is_integer() && is_count(days) => {
                 let expr = Expr::Arithmetic(Arithmetic::DateAdd, Date, sides(left, right));
                 return Ok(Typed::new(folded(expr), Date));
             }
             _ => {}
         }
         let (a, b) = (left.kind(), right.kind());
-        if !a.is_number() || !b.is_number() {
+        // Tables and views keep arithmetic of numbers of objects, which earlier versions had.
+        let is_of_object = is_number_of(a) || is_number_of(b);
+        let is_shift = matches!(operation, Arithmetic::ShiftLeft | Arithmetic::ShiftRight);
+        if !a.is_number() || !b.is_number() || is_of_object && !is_kept || is_shift && !is_count(b)
+        {
             return Err(wrong(a, b));
         }
         let rank = |kind| match kind {

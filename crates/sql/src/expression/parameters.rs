@@ -126,9 +126,12 @@ impl Parameters {
     /// # Errors
     /// `42P02` if it is no number from 1.
     pub fn of_placeholder(&mut self, text: &str) -> Result<(usize, SqlType), SqlError> {
-        let number = text
-            .strip_prefix('$')
-            .and_then(|digits| digits.parse().ok());
+        let Some(digits) = text.strip_prefix('$') else {
+            return Err(SqlError::syntax(format!(
+                "syntax error at or near \"{text}\""
+            )));
+        };
+        let number = digits.parse().ok();
         let number = match number {
             Some(number @ 1..=PARAMETERS_MAX) => number - 1,
             _ => {

@@ -1,7 +1,7 @@
 //! Conditions, compiled: comparisons, lists, patterns, tests for null, `AND`, `OR` and `NOT`.
 
 use super::arithmetic::{DAY, is_date};
-use super::cast::{Coercion, can_cast};
+use super::cast::{Coercion, can_cast, is_number_of};
 use super::coercion::{by_order, collated, number_of, ordered};
 use super::compile::Compiler;
 use super::functions::LOWER;
@@ -492,10 +492,21 @@ impl Compiler<'_> {
             (SqlType::Unknown, SqlType::Cidr) | (SqlType::Cidr, SqlType::Unknown) => {
                 both(SqlType::Inet)
             }
+            // Numbers of objects have the operators of `oid`.
+            (SqlType::Unknown, known) | (known, SqlType::Unknown)
+                if known.is_object() && !self.is_of_kept_text() =>
+            {
+                both(SqlType::Oid)
+            }
             (SqlType::Unknown, known) | (known, SqlType::Unknown) => both(known),
             // Numbers of all types are compared without a conversion.
-            (a, b) if a.is_number() && b.is_number() => return Ok((left.expr, right.expr)),
-            (SqlType::Regclass | SqlType::Oid, b) if b.is_text() => both(SqlType::Regclass),
+            (a, b) if a.is_number() && b.is_number() => {
+                let is_whole = a.is_integer() && b.is_integer();
+                if (is_number_of(a) || is_number_of(b)) && !is_whole && !self.is_of_kept_text() {
+                    return Err(no_operator(operator, a, b));
+                }
+                return Ok((left.expr, right.expr));
+            }
             (a, b) if a == b => return Ok((left.expr, right.expr)),
             (SqlType::Char, b) | (b, SqlType::Char) if b.is_text() => both(SqlType::Text),
             (a, b) if a.is_text() && b.is_text() => return Ok((left.expr, right.expr)),

@@ -199,15 +199,20 @@ impl Compiler<'_> {
 
     /// `ARRAY(SELECT …)`.
     pub(super) fn array_of(&mut self, query: &Query) -> Result<Typed, SqlError> {
-        let asked = self.planned(query)?;
+        let mut asked = self.planned(query)?;
         let [
-            TypeSpec {
+            spec @ TypeSpec {
                 kind, collation, ..
             },
         ] = asked.columns[..]
         else {
             return Err(SqlError::syntax("subquery must return only one column"));
         };
+        if kind == SqlType::Char && spec.length().is_some() {
+            // The elements have the blanks of their type.
+            let padded = selected_from("c::bpchar", &["c".to_string()], query)?;
+            asked = self.planned(&padded)?;
+        }
         let spec = TypeSpec::plain(array_kind(kind)).with_collation(collation.implicit());
         let expr = asked.expr(Question::Array(kind));
         Ok(Typed { expr, spec })

@@ -2,13 +2,14 @@
 
 use super::arithmetic::Arithmetic;
 use super::compile::Compiler;
+use super::operators::ambiguous;
 use super::trees::row_of;
 use super::{Expr, Typed};
 use crate::error::SqlError;
 use crate::types::{SqlType, interval_fields};
 use crate::values::intervals::Interval;
 use sardonyx::schema::Value;
-use sqlparser::ast::{self, Expr as Tree};
+use sqlparser::ast::{self, BinaryOperator, Expr as Tree};
 
 /// The beginning of the names of a type's operator functions, if it is a type of times.
 fn prefix(kind: SqlType) -> Option<&'static str> {
@@ -67,6 +68,8 @@ impl Compiler<'_> {
             (Unknown, Add, time) if is_moment(time) || time == Time => {
                 (format!("{}_pl_interval", prefix(time)?), true)
             }
+            // Of intervals, of a day and a time, and others.
+            (Time, Add, Time) => return Some(Err(ambiguous(&BinaryOperator::Plus, a, b))),
             (Time, Subtract, Time | Unknown) | (Unknown, Subtract, Time) => {
                 ("time_mi_time".to_string(), false)
             }

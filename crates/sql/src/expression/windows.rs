@@ -7,8 +7,10 @@ use super::calls::function_name;
 use super::cast::Coercion;
 use super::coercion::{distinguishable, sortable};
 use super::compile::Compiler;
+use super::functions::unknown;
+use super::trees::parts_of_function;
 use super::{Expr, Typed};
-use crate::aggregate::Aggregate;
+use crate::aggregate::{Aggregate, OrderedSet};
 use crate::error::{SqlError, code};
 use crate::expression::sort_key;
 use crate::expression::window::{
@@ -103,6 +105,13 @@ impl<'a> Compiler<'a> {
             return Err(SqlError::unsupported(format!(
                 "this form of a window function is not supported: {function}"
             )));
+        }
+        if OrderedSet::of(function, &name).is_some() {
+            let mut kinds = Vec::new();
+            for tree in parts_of_function(function) {
+                kinds.push(self.compile(tree)?.kind());
+            }
+            return Err(unknown(&name, &kinds));
         }
         let (kind, arguments, spec) = match Aggregate::named(&name) {
             Some(named) => {

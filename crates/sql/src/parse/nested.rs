@@ -122,6 +122,13 @@ fn wants(
     at: usize,
     before: Option<&TokenWithSpan>,
 ) -> bool {
+    // The parser takes a query behind ANY and ALL only if it begins with SELECT.
+    let first = seen.get(at + 1).map(|at| &tokens[*at]);
+    if before.is_some_and(|before| is_one_of(before, &["any", "some", "all"]))
+        && first.is_some_and(|first| is_one_of(first, &["values"]))
+    {
+        return true;
+    }
     let Some(Some(inner)) = opens.get(at + 1) else {
         return false;
     };

@@ -66,6 +66,7 @@ fn found_name(tree: &Tree) -> Option<(String, bool)> {
             _ => "btrim",
         }),
         Tree::Position { .. } => kept("position"),
+        Tree::IsNormalized { negated: false, .. } => kept("is_normalized"),
         Tree::Overlay { .. } => kept("overlay"),
         Tree::Ceil { .. } => kept("ceil"),
         Tree::Floor { .. } => kept("floor"),

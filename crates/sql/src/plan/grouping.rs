@@ -377,6 +377,7 @@ fn grouped_by(
     grouping: &mut Grouping,
     (windows, sets): Calls<'_>,
 ) -> Result<Grouped, SqlError> {
+    let is_distinct = select.distinct == Some(ast::Distinct::Distinct);
     let compiler = planning.compiler(scope).grouped(grouping);
     let mut compiler = compiler.windowed(windows).giving_rows(sets);
     compiler.name_windows(&select.named_window)?;
@@ -388,6 +389,6 @@ fn grouped_by(
         }
         None => None,
     };
-    let sort = input_order(&mut compiler, &items, &tail.order)?;
+    let sort = input_order(&mut compiler, &items, &tail.order, is_distinct)?;
     Ok((items, having, sort))
 }

@@ -10,6 +10,7 @@ use crate::expression::{
 use crate::names::{name_of, parts_of};
 use crate::rows::InputRow;
 use crate::types::{SqlType, TypeSpec};
+use crate::values::objects;
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{Expr as Tree, SelectItem, SelectItemQualifiedWildcardKind};
 use std::sync::Arc;
@@ -248,7 +249,7 @@ impl Output {
                 (ValueRef::Int(number), kind) if kind.is_object() => {
                     let number = u32::try_from(number).unwrap_or(0);
                     if let Ok(Some(name)) = object_name(kind, number, with) {
-                        *value = Value::Text(name);
+                        *value = Value::Bytes(objects::named(number, &name));
                     }
                 }
                 (ValueRef::Decimal(..), SqlType::Numeric) if column.spec.modifier < 0 => {

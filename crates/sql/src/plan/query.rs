@@ -9,12 +9,13 @@ use super::set_operation::{draft_branch, draft_sets};
 use super::tail::{Tail, limits, output_order};
 use super::tree::{SelectPlan, SharedQuery};
 use crate::class::change_behind_with;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::expression::{self, Around, DraftedQuery, Expr, Parameters, Scope, Typed};
 use crate::names::name_of;
 use crate::rights::Rights;
 use crate::source::Source;
 use sqlparser::ast::{self, Query, SetExpr};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 impl expression::Queries for Queries {
@@ -208,6 +209,19 @@ fn draft_table(planning: &mut Planning<'_>, table: &ast::Table) -> Result<Draft,
 
 /// Plans the queries that `WITH` names: each may name those before it.
 fn name_queries(planning: &mut Planning<'_>, with: &ast::With) -> Result<(), SqlError> {
+    let mut seen = HashSet::new();
+    let names = with
+        .cte_tables
+        .iter()
+        .map(|named| name_of(&named.alias.name));
+    for name in names {
+        if let Some(name) = seen.replace(name)
+            && !planning.parameters.is_kept()
+        {
+            let text = format!("WITH query name \"{name}\" specified more than once");
+            return Err(SqlError::new("42712", text));
+        }
+    }
     for named in &with.cte_tables {
         let mut names_of =
             |with: Option<&ast::With>, first: &SetExpr| -> Result<Vec<String>, SqlError> {
@@ -278,7 +292,21 @@ fn kind_of(
     if may_recur && draft_recursion(planning, named)?.is_some() {
         return Ok(NamedKind::Recursive(Box::new(named.clone())));
     }
-    let mut draft = draft_query(planning, &named.query)?;
+    let own = name_of(&named.alias.name);
+    let is_own = |error: &SqlError| {
+        let unknown = SqlError::unknown_table(&own);
+        may_recur && (error.code, &error.message) == (unknown.code, &unknown.message)
+    };
+    let draft = draft_query(planning, &named.query);
+    let mut draft = draft.map_err(|error| match is_own(&error) {
+        true => SqlError::new(
+            code::INVALID_RECURSION,
+            format!(
+                "recursive query \"{own}\" does not have the form non-recursive-term UNION [ALL] recursive-term"
+            ),
+        ),
+        false => error,
+    })?;
     draft.decide(planning)?;
     let asks = !planning.queries.around.asked.is_empty();
     let wants_kept = named.materialized == Some(ast::CteAsMaterialized::Materialized);

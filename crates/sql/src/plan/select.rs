@@ -42,6 +42,7 @@ pub(crate) fn draft_select(
         Some(tree) => Some(planning.compiler(&scope).condition(tree, "WHERE")?),
     };
     let (mut grouping, key_sets) = group_keys(planning, select, &scope)?;
+    let is_distinct = select.distinct == Some(Distinct::Distinct);
     let mut windows = Windows::default();
     let mut sets = RowCalls::default();
     let (items, having, mut sort) = match &mut grouping {
@@ -58,7 +59,7 @@ pub(crate) fn draft_select(
                     .giving_rows(&mut sets);
                 compiler.name_windows(&select.named_window)?;
                 let items = compile_items(&mut compiler, &scope, &select.projection)?;
-                let sort = input_order(&mut compiler, &items, &tail.order)?;
+                let sort = input_order(&mut compiler, &items, &tail.order, is_distinct)?;
                 Ok((items, None, sort))
             });
             match plain {
@@ -81,7 +82,6 @@ pub(crate) fn draft_select(
         crate::locking::check_rows(lock, what)?;
     }
     let (limit, offset) = limits(&mut planning.compiler(&scope), tail)?;
-    let is_distinct = select.distinct == Some(Distinct::Distinct);
     let is_item = |key: &SortKey| {
         let mut items = items.iter();
         items.any(|item| ordered(item.typed.clone()) == key.expression)

@@ -35,7 +35,10 @@ pub(crate) fn function(
 ) -> Result<Planned, SqlError> {
     let plain = qualified(name)?.1;
     let (of, spec) = one(planning, around, name, arguments)?;
-    let named = alias.map_or(plain.clone(), |alias| name_of(&alias.name));
+    let named = match column_of(&plain) {
+        Some(column) => column.to_string(),
+        None => alias.map_or(plain.clone(), |alias| name_of(&alias.name)),
+    };
     let series = Series {
         name: plain,
         of: vec![of],
@@ -46,6 +49,17 @@ pub(crate) fn function(
         of.is_scalar = of.columns.len() == 1;
     }
     Ok((node, scope))
+}
+
+/// The name of a function's column, whatever the function is called in `FROM`, if it has one of its own.
+fn column_of(function: &str) -> Option<&'static str> {
+    let elements = [
+        "json_array_elements",
+        "json_array_elements_text",
+        "jsonb_array_elements",
+        "jsonb_array_elements_text",
+    ];
+    elements.contains(&function).then_some("value")
 }
 
 /// Compiles `unnest` of arrays, side by side.

@@ -10,7 +10,7 @@ use super::tail::Tail;
 use super::tree::{Operator, SelectPlan, SetOperation, SetOperations};
 use crate::aggregate::key_of;
 use crate::error::SqlError;
-use crate::expression::{Environment, Scope};
+use crate::expression::{Environment, Scope, Typed};
 use crate::memory::Memory;
 use crate::rows::{EachRow, Values};
 use crate::source::Source;
@@ -77,7 +77,18 @@ pub(crate) fn draft_sets(planning: &mut Planning<'_>, body: &SetExpr) -> Result<
     for place in 0..width {
         let mut compiler = planning.compiler(&scope);
         let typed = drafts.iter().map(|draft| draft.items[place].typed.clone());
-        let (expressions, spec) = compiler.unified(typed.collect(), "UNION")?;
+        let mut typed: Vec<Typed> = typed.collect();
+        let are_unknown = typed
+            .iter()
+            .take(2)
+            .all(|one| one.kind() == SqlType::Unknown);
+        if typed.len() > 2 && are_unknown && !compiler.parameters.is_kept() {
+            // The first two decide on a type for both, whatever follows.
+            for one in typed.iter_mut().take(2) {
+                *one = compiler.as_decided(one.clone())?;
+            }
+        }
+        let (expressions, spec) = compiler.unified(typed, "UNION")?;
         for (draft, expr) in drafts.iter_mut().zip(expressions) {
             let item = &mut draft.items[place];
             item.typed.expr = expr;

@@ -187,15 +187,21 @@ pub(crate) fn input_order(
     compiler: &mut Compiler<'_>,
     items: &[Item],
     order: &[&ast::OrderByExpr],
+    is_distinct: bool,
 ) -> Result<Vec<SortKey>, SqlError> {
     let mut keys = Vec::with_capacity(order.len());
     for by in order {
+        let is_null =
+            matches!(&by.expr, Tree::Value(value) if matches!(value.value, ast::Value::Null));
+        if is_null && !compiler.parameters.is_kept() {
+            return Err(SqlError::syntax("non-integer constant in ORDER BY"));
+        }
         let expression = match place_in_output(items, &by.expr, "ORDER BY")? {
             Some(place) => sortable(items[place].typed.clone())?,
             None => sortable(compiler.decided(&by.expr)?)?,
         };
-        // Constants do not affect the order.
-        if !expression.is_constant() {
+        // Constants do not affect the order. With DISTINCT they have to be in the list.
+        if is_distinct || !expression.is_constant() {
             keys.push(sort_key(expression, by)?);
         }
     }

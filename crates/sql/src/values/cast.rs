@@ -2,7 +2,7 @@
 
 mod allowed;
 
-pub(crate) use allowed::{Coercion, can_cast, could_cast};
+pub(crate) use allowed::{Coercion, can_cast, could_cast, is_number_of};
 
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
 use super::arrays::Array;
@@ -114,6 +114,16 @@ pub(crate) fn cast(
             _ => return Err(wrong()),
         });
     }
+    match (from, to.kind, value) {
+        // The bits are the same.
+        (from, SqlType::Int4, ValueRef::Int(number)) if is_number_of(from) => {
+            return Ok(Value::Int((number as u32 as i32).into()));
+        }
+        (SqlType::Int2 | SqlType::Int4, to, ValueRef::Int(number)) if is_number_of(to) => {
+            return Ok(Value::Int((number as i32 as u32).into()));
+        }
+        _ => {}
+    }
     match to.kind {
         kind if kind.is_integer() => to_integer(value, kind).ok_or_else(wrong)?,
         SqlType::Float8 => Ok(Value::Float(float_of(value))),
@@ -221,7 +231,7 @@ pub(crate) fn reads_dates(from: SqlType, to: SqlType) -> bool {
 
 /// True if a cast from a type to another writes intervals, in the session's style.
 pub(crate) fn writes_intervals(from: SqlType, to: SqlType) -> bool {
-    from.single() == SqlType::Interval && to.is_text()
+    from.single() == SqlType::Interval && to.single().is_text()
 }
 
 /// The same as [`cast`], in a session's time zone, which is UTC if there is none.

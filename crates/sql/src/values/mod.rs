@@ -19,6 +19,7 @@ pub(crate) mod json_tree;
 pub(crate) mod jsonpath;
 pub(crate) mod networks;
 pub(crate) mod non_finite;
+pub(crate) mod objects;
 pub(crate) mod order_keys;
 pub(crate) mod random;
 pub(crate) mod ranges;

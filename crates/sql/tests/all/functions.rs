@@ -124,6 +124,8 @@ impl Function {
             ("to_number", 1, _) => "'99'::text",
             ("to_date" | "to_timestamp", 0, "text") => "'2024-02-29'::text",
             ("to_date" | "to_timestamp", 1, "text") => "'YYYY-MM-DD'::text",
+            ("length", 1, "name") => "'UTF8'::name",
+            ("width_bucket", 1, "anyarray") => "array[1, 2]",
             ("width_bucket", 1, "numeric") => "0::numeric",
             ("width_bucket", 1, _) => "0::double precision",
             ("date_bin", 0, _) => "interval '15 minutes'",

@@ -331,6 +331,7 @@ scripts! {
     random_operators: "random_operators.sql",
     random_selects: "random_selects.sql",
     random_forms: "random_forms.sql",
+    random_further: "random_further.sql",
     random_values: "random_values.sql",
     expansions: "expansions.sql",
     formats: "formats.sql",

@@ -53,6 +53,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     string_to_table(TEXT, TEXT, TEXT) -> TEXT, |a, _| split(a), "rows of the parts of a text between separators; those that are the last text are null", on_null, rows;
     trim_array(ARRAY, INT4) -> ARRAY, shortened, "without so many elements at its end";
     unnest(ARRAY) -> ELEMENT, |a, _| text(a.text(0)), "rows of the elements", rows;
+    width_bucket(ELEMENT, ARRAY) -> INT4, bucket, "number of elements, of an array in order, that the value is not below";
 };
 
 /// Keys of an argument's elements: equal elements have equal keys. A null equals nothing and has none.
@@ -160,6 +161,32 @@ fn position_from(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> An
         }
         (Some(array), Some(from)) => arrays::position(array, a.value(1), a.kind(2), from),
     }
+}
+
+/// The array, the value, and the number of the type that both have.
+fn bucket(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
+    let (array, kind) = (a.text(0), a.kind(2));
+    if arrays::Array::known(array).bounds.len() > 1 {
+        let text = "thresholds must be one-dimensional array";
+        return Err(SqlError::new("2202E", text));
+    }
+    let thresholds = arrays::keys(array, kind)?;
+    if thresholds.contains(&Value::Null) {
+        let text = "thresholds array must not contain NULLs";
+        return Err(SqlError::new(code::NULL_NOT_ALLOWED, text));
+    }
+    if let SqlType::Json | SqlType::Jsonpath = kind {
+        let text = format!(
+            "could not identify a comparison function for type {}",
+            kind.name()
+        );
+        return Err(SqlError::new(code::UNKNOWN_FUNCTION, text));
+    }
+    let value = arrays::compared_as(a.value(1).to_value(), kind)?;
+    let is_within = |threshold: &Value| {
+        compare(value.as_ref(), threshold.as_ref()).is_none_or(|order| order.is_ge())
+    };
+    int(thresholds.partition_point(is_within))
 }
 
 fn positions(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {

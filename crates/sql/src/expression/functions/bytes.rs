@@ -75,27 +75,32 @@ fn check_encoding(name: &str, what: &str) -> Result<(), SqlError> {
         ),
         _ => Err(SqlError::new(
             code::INVALID_PARAMETER_VALUE,
-            format!("invalid {what} encoding name \"{name}\""),
+            format!("invalid {what}encoding name \"{name}\""),
         )),
     }
 }
 
 fn to_encoding(a: Arguments<'_>) -> Answer {
-    check_encoding(a.text(1), "destination")?;
+    check_encoding(a.text(1), "destination ")?;
     Ok(Value::Bytes(a.text(0).as_bytes().to_vec()))
 }
 
 fn from_encoding(a: Arguments<'_>) -> Answer {
-    check_encoding(a.text(1), "source")?;
-    let bytes = bytes(a, 0);
-    let read = std::str::from_utf8(bytes).ok();
-    match read.filter(|text| !text.contains('\0')) {
-        Some(read) => text(read),
-        None => Err(SqlError::new(
-            "22021",
-            "invalid byte sequence for encoding \"UTF8\"",
-        )),
-    }
+    check_encoding(a.text(1), "source ")?;
+    read(a).map(|read| Value::Text(read.to_string()))
+}
+
+/// The text that the first argument's bytes are.
+fn read<'v>(a: Arguments<'v>) -> Result<&'v str, SqlError> {
+    let read = std::str::from_utf8(bytes(a, 0)).ok();
+    read.filter(|text| !text.contains('\0'))
+        .ok_or_else(|| SqlError::new("22021", "invalid byte sequence for encoding \"UTF8\""))
+}
+
+/// The number of characters of bytes in an encoding.
+pub(super) fn characters(a: Arguments<'_>) -> Answer {
+    check_encoding(a.text(1), "")?;
+    int(read(a)?.chars().count())
 }
 
 /// The second argument as a place of so many.

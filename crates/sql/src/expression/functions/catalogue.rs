@@ -107,6 +107,9 @@ pub(super) fn type_name(
     modifier: i32,
     with: &Environment<'_>,
 ) -> Result<String, SqlError> {
+    if oid == 0 {
+        return Ok("-".to_string());
+    }
     if let Some(reading) = with.reading
         && let types = UserTypes::of(reading.source)?
         && let Some((
@@ -126,8 +129,37 @@ pub(super) fn type_name(
     let without_values = || without_values::numbered(oid).map_or("???", |one| one.sql);
     Ok(kind.map_or_else(
         || without_values().to_string(),
-        |kind| TypeSpec::new(kind, modifier).to_sql(),
+        |kind| with_modifier(kind, modifier),
     ))
+}
+
+/// A type's name with a modifier. A type without modifiers shows any number that is given.
+fn with_modifier(kind: SqlType, modifier: i32) -> String {
+    use SqlType::{Bool, Char, Float4, Float8, Int2, Int4, Int8, Interval, Numeric};
+    use SqlType::{Time, Timestamp, Timestamptz, Timetz, Varchar};
+    let name = TypeSpec::new(kind, modifier).to_sql();
+    let element = kind.element().unwrap_or(kind);
+    let has_own = matches!(
+        element,
+        Bool | Char
+            | Float4
+            | Float8
+            | Int2
+            | Int4
+            | Int8
+            | Interval
+            | Numeric
+            | Time
+            | Timestamp
+            | Timestamptz
+            | Timetz
+            | Varchar
+    );
+    match name.strip_suffix("[]") {
+        _ if modifier < 0 || has_own => name,
+        Some(element) => format!("{element}({modifier})[]"),
+        None => format!("{name}({modifier})"),
+    }
 }
 
 fn function_arguments(a: Arguments<'_>, with: &Environment<'_>) -> Answer {

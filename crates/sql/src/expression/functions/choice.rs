@@ -384,6 +384,15 @@ pub(in crate::expression) fn in_session(
         return Ok(Typed { expr, spec });
     }
     let is_array = typed.kind().element().is_some();
+    let is_of_session = matches!(
+        typed.kind().single(),
+        SqlType::Timestamptz | SqlType::Interval
+    );
+    if function == "array_to_string" && is_array && is_of_session {
+        let spec = TypeSpec::plain(SqlType::TextArray);
+        let expr = compiler.coerce(typed, spec, Coercion::Explicit)?;
+        return Ok(Typed { expr, spec });
+    }
     if typed.kind().single() == SqlType::Interval && (is_of_texts || is_json && !is_array) {
         let spec = TypeSpec::plain(SqlType::Text);
         let expr = compiler.coerce(typed, spec, Coercion::Explicit)?;

@@ -71,6 +71,9 @@ pub(crate) static TABLE_NUMBER: Definition = Definition::new(
     &[TEXT],
     REGCLASS,
     |a, with| {
+        if a.text(0) == "-" {
+            return int(0);
+        }
         let found = table_numbered(a.text(0), with)?;
         found.map_or_else(|| Err(no_table(a.text(0), with)), int)
     },
@@ -80,13 +83,14 @@ pub(crate) static TABLE_NUMBER: Definition = Definition::new(
 
 /// The number of a text that may name an object.
 fn found(kind: SqlType, name: &str, with: &Environment<'_>) -> Answer {
-    if kind == SqlType::Regclass {
-        return Ok(table_numbered(name, with)?.map_or(Value::Null, number));
-    }
     // A number in digits names nothing.
     let is_number = !name.is_empty() && name.bytes().all(|digit| digit.is_ascii_digit());
+    if kind == SqlType::Regclass && !is_number {
+        return Ok(table_numbered(name, with)?.map_or(Value::Null, number));
+    }
     match numbered(kind, name, with) {
-        _ if is_number => Ok(Value::Null),
+        _ if is_number && kind == SqlType::Regtype => Err(no_type_name(name)),
+        _ if is_number && kind != SqlType::Regprocedure => Ok(Value::Null),
         Ok(found) => Ok(found.map_or(Value::Null, number)),
         Err(error)
             if ["42725", code::UNKNOWN_FUNCTION, code::UNKNOWN_SCHEMA].contains(&error.code) =>
@@ -206,7 +210,7 @@ fn numbered(kind: SqlType, name: &str, with: &Environment<'_>) -> Result<Option<
     match kind {
         SqlType::Regtype => type_named(name, with),
         SqlType::Regproc => {
-            let Some(plain) = own_name(name)? else {
+            let Some(plain) = own_name(name, with)? else {
                 return Ok(None);
             };
             if let Some(number) = of_types::named(&plain) {
@@ -224,7 +228,7 @@ fn numbered(kind: SqlType, name: &str, with: &Environment<'_>) -> Result<Option<
         }
         SqlType::Regprocedure => {
             let (of, parts) = signature_of(name)?;
-            let Some(plain) = own_name(of.trim())? else {
+            let Some(plain) = own_name(of.trim(), with)? else {
                 return Ok(None);
             };
             let mut kinds = Vec::with_capacity(parts.len());
@@ -263,7 +267,7 @@ fn numbered(kind: SqlType, name: &str, with: &Environment<'_>) -> Result<Option<
             Ok((*with.context.user == *name).then_some(OWNER))
         }
         SqlType::Regcollation => {
-            let Some(name) = own_name(name)? else {
+            let Some(name) = own_name(name, with)? else {
                 return Ok(None);
             };
             let mut found = NamedCollation::all().filter(|known| known.name() == name);
@@ -325,9 +329,15 @@ fn signature_of(text: &str) -> Result<(&str, Vec<&str>), SqlError> {
 /// A name without its schema, if that is the catalogue's; `None` of another schema.
 ///
 /// # Errors
-/// `42602`
-fn own_name(text: &str) -> Result<Option<String>, SqlError> {
+/// `42602`; `3F000` for an unknown schema.
+fn own_name(text: &str, with: &Environment<'_>) -> Result<Option<String>, SqlError> {
     let (schema, name) = name_in(text)?;
+    if let (Some(schema), Some(reading)) = (&schema, with.reading)
+        && !is_of_catalogue(schema)
+        && !has_schema(reading.source, schema)?
+    {
+        return Err(unknown_schema(schema));
+    }
     let is_own = schema.is_none_or(|schema| is_of_catalogue(&schema));
     Ok(is_own.then_some(name))
 }
@@ -391,39 +401,66 @@ fn table_numbered(name: &str, with: &Environment<'_>) -> Result<Option<u32>, Sql
 const TYPE_BYTES_MAX: usize = 256;
 
 /// The type that a text names as a statement does: `int`, or `numeric(3, 1)[]`.
-fn type_of_grammar(text: &str) -> Option<SqlType> {
+///
+/// # Errors
+/// `22023` for a length or digits that the type cannot have.
+fn type_of_grammar(text: &str) -> Result<Option<SqlType>, SqlError> {
     if text.len() > TYPE_BYTES_MAX {
-        return None;
+        return Ok(None);
     }
-    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).ok()?;
-    let of = parser.parse_data_type().ok()?;
-    let is_whole = parser.peek_token_ref().token == Token::EOF;
+    let parsed = || {
+        let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).ok()?;
+        let of = parser.parse_data_type().ok()?;
+        (parser.peek_token_ref().token == Token::EOF).then_some(of)
+    };
+    let Some(of) = parsed() else {
+        return Ok(None);
+    };
     // Types of users have names in schemas, which are looked up.
-    let spec = TypeSpec::of_data_type(&of, &OwnTypes).ok()?;
-    is_whole.then_some(spec.kind)
+    match TypeSpec::of_data_type(&of, &OwnTypes) {
+        Ok(spec) => Ok(Some(spec.kind)),
+        Err(error) if error.code == code::INVALID_PARAMETER_VALUE => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+#[cold]
+fn no_type_name(text: &str) -> SqlError {
+    SqlError::syntax(format!("invalid type name \"{text}\""))
 }
 
 /// The type of a name in a text.
 ///
 /// # Errors
-/// `42601`, `42602` for a text that is no name.
+/// `42601` for a text that is no name; `22023`.
 fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
+    // Without quotes it is another type.
+    if text.eq_ignore_ascii_case("char") {
+        return Ok(Some(SqlType::Char.oid()));
+    }
     if let Some(kind) = SqlType::named(text) {
         return Ok(Some(kind.oid()));
     }
     if let Some(one) = without_values::named(text) {
         return Ok(Some(one.number));
     }
-    if let Some(kind) = type_of_grammar(text) {
+    if let Some(kind) = type_of_grammar(text)? {
         return Ok(Some(kind.oid()));
     }
     let (of_array, text) = match text.strip_suffix("[]") {
         Some(element) => (true, element),
         None => (false, text),
     };
-    let (Some(reading), Ok((schema, name))) = (with.reading, name_in(text)) else {
+    let (schema, name) = name_in(text).map_err(|_| no_type_name(text))?;
+    let Some(reading) = with.reading else {
         return Ok(None);
     };
+    if let Some(schema) = &schema
+        && !is_of_catalogue(schema)
+        && !has_schema(reading.source, schema)?
+    {
+        return Err(unknown_schema(schema));
+    }
     let settings = with.context.settings.borrow();
     let names = TypeNames::of(reading.source, settings.path())?;
     let is_of_catalogue = schema.as_deref() == Some("pg_catalog");

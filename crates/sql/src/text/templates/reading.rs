@@ -47,8 +47,9 @@ pub(crate) fn read(text: &str, template: &str) -> Result<Read, SqlError> {
     let parts = of_moments(template)?;
     let mut fields = Fields::default();
     fields.read(&parts, text)?;
-    let time = time(&fields, text)?;
+    let time = time(&fields)?;
     let days = day(&mut fields, text)?;
+    let time = time.ok_or_else(|| out_of_range(text))?;
     let east = match fields.zone_sign {
         0 => None,
         sign => {
@@ -73,8 +74,11 @@ pub(crate) fn read(text: &str, template: &str) -> Result<Read, SqlError> {
     })
 }
 
-/// Microseconds of the day.
-fn time(fields: &Fields, text: &str) -> Result<i64, SqlError> {
+/// Microseconds of the day; `None` for a field out of its range, which is an error when the day is known.
+///
+/// # Errors
+/// `22007` for an hour that the clock does not have.
+fn time(fields: &Fields) -> Result<Option<i64>, SqlError> {
     let of_day = fields.seconds_of_day;
     let or = |field: i32, other: i32| if field != 0 { field } else { other };
     let mut hour = or(fields.hour, of_day / 3600);
@@ -99,10 +103,7 @@ fn time(fields: &Fields, text: &str) -> Result<i64, SqlError> {
         && (0..60).contains(&second)
         && (0..1_000_000).contains(&micros);
     let seconds = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
-    match is_time {
-        true => Ok(seconds * 1_000_000 + micros),
-        false => Err(out_of_range(text)),
-    }
+    Ok(is_time.then_some(seconds * 1_000_000 + micros))
 }
 
 /// Days since 1970. Without a year it is 1 BC; without a month and a day, the first.

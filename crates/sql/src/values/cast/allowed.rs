@@ -33,13 +33,12 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         _ => None,
     };
     if let (Some(level), Some(wanted)) = (rank(from), rank(to)) {
-        // Numbers of objects are whole numbers.
-        let is_number_of = |kind: SqlType| kind == SqlType::Oid || kind.is_object();
-        let is_object = is_number_of(to);
-        if is_number_of(from) && !is_object && !matches!(to, Int4 | Int8) {
-            return false;
-        }
-        return level <= wanted || how >= Coercion::Assignment && (!is_object || level < 4);
+        return match (is_number_of(from), is_number_of(to)) {
+            (true, true) => are_aliases(from, to),
+            (true, false) => how >= Coercion::Assignment && matches!(to, Int4 | Int8),
+            (false, true) => level < 4,
+            (false, false) => level <= wanted || how >= Coercion::Assignment,
+        };
     }
     let least = match (from, to) {
         // A `"char"` is of no category of texts.
@@ -81,17 +80,25 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     }
 }
 
+/// True for the types whose values are numbers of objects of the catalogue.
+pub(crate) fn is_number_of(kind: SqlType) -> bool {
+    kind == SqlType::Oid || kind.is_object()
+}
+
+/// True for two types of numbers of objects, one of which is cast to the other.
+fn are_aliases(one: SqlType, other: SqlType) -> bool {
+    let is_function = |kind| matches!(kind, SqlType::Regproc | SqlType::Regprocedure);
+    one == SqlType::Oid || other == SqlType::Oid || is_function(one) && is_function(other)
+}
+
 /// True if an earlier version cast one type to another, as texts that the database keeps may do still: the elements of
 /// arrays by their texts, numbers of objects to all numbers, and a `"char"` as a text.
 pub(crate) fn could_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     if let (Some(_), Some(_)) = (from.element(), to.element()) {
         return how == Coercion::Explicit;
     }
-    let is_number_of = |kind: SqlType| kind == SqlType::Oid || kind.is_object();
     match (from, to) {
-        (from, to) if is_number_of(from) => {
-            matches!(to, SqlType::Numeric | SqlType::Float4 | SqlType::Float8)
-        }
+        (from, to) if is_number_of(from) => to.is_number(),
         (SqlType::OneChar, to) => how == Coercion::Explicit && !to.is_record(),
         (from, SqlType::OneChar) => how >= Coercion::Assignment && !from.is_record(),
         _ => false,

@@ -1,0 +1,14 @@
+//! Objects of the catalogue as clients see them: their number, which the binary format has, and behind it the name, which
+//! the text format has. Within a statement the value is the number.
+
+/// A value for a client.
+pub(crate) fn named(number: u32, name: &str) -> Vec<u8> {
+    [&number.to_be_bytes()[..], name.as_bytes()].concat()
+}
+
+/// The number and the name of such a value.
+pub(crate) fn parts(value: &[u8]) -> (&[u8], &[u8]) {
+    value
+        .split_at_checked(size_of::<u32>())
+        .unwrap_or((&[], value))
+}
