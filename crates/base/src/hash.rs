@@ -103,6 +103,13 @@ impl Fnv1a {
 /// An odd number without pattern: the fraction of the golden ratio.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// Another number for each number, whose high bits lie far apart for neighbours (Fibonacci hashing). Files keep such
+/// numbers.
+#[inline]
+pub const fn scattered(number: u64) -> u64 {
+    number.wrapping_mul(MULTIPLIER)
+}
+
 impl Hasher for IntegerHasher {
     fn finish(&self) -> u64 {
         self.state

@@ -12,9 +12,7 @@ use crate::expression::{
 use crate::indexed::ColumnValue;
 use crate::rows::{InputRow, Values};
 use sardonyx::schema::{Schema, Value, ValueRef};
-use sardonyx_rows::condition::{
-    CheckFailure, CompileSql, RowCheck, RowExpression, SqlCheck, speak_sql,
-};
+use sardonyx_rows::condition::{CheckFailure, CompileSql, RowCheck, RowExpression, speak_sql};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -22,8 +20,8 @@ use std::sync::Arc;
 /// so, too.
 pub fn enforce_checks() {
     speak_sql(CompileSql {
-        check: |check| match RowCondition::of(check) {
-            Ok(condition) => Ok(Arc::new(condition)),
+        check: |check| match stored_check(check) {
+            Ok(expr) => Ok(Arc::new(RowFilter { expr })),
             Err(error) => Err(failure(&error)),
         },
         expression: |expression, declared, is_exact| match ColumnValue::of(
@@ -70,12 +68,6 @@ thread_local! {
     };
 }
 
-/// A condition of a table.
-#[derive(Debug)]
-struct RowCondition {
-    expr: Expr,
-}
-
 /// A row's values by the columns' numbers.
 struct Given<'a>(&'a [ValueRef<'a>]);
 
@@ -85,14 +77,7 @@ impl InputRow for Given<'_> {
     }
 }
 
-impl RowCondition {
-    fn of(check: &SqlCheck) -> Result<RowCondition, SqlError> {
-        let expr = stored_check(check)?;
-        Ok(RowCondition { expr })
-    }
-}
-
-impl RowCheck for RowCondition {
+impl RowCheck for RowFilter {
     fn allows(&self, values: &[ValueRef<'_>]) -> Result<bool, CheckFailure> {
         let truth = truth(&self.expr, values).map_err(|error| failure(&error))?;
         Ok(truth != Some(false))
@@ -129,7 +114,7 @@ fn truth(expr: &Expr, values: &[ValueRef<'_>]) -> Result<Option<bool>, SqlError>
     in_context(|with| expr.truth(&Given(values), with))
 }
 
-/// A condition of a search for rows: an expression of SQL on the columns of a schema.
+/// A condition of a search for rows, or of a table: an expression of SQL on the columns of a schema.
 #[derive(Debug)]
 pub struct RowFilter {
     expr: Expr,

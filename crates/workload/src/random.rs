@@ -24,9 +24,9 @@ pub struct Random {
 impl Random {
     /// The stream of `seed`. Every seed is good, zero included.
     pub fn new(seed: u64) -> Self {
-        let mut seed = seed;
+        let mut words = sardonyx_base::random::Random::new(seed);
         Random {
-            state: [(); 4].map(|()| splitmix64(&mut seed)),
+            state: [(); 4].map(|()| words.next()),
         }
     }
 
@@ -61,15 +61,6 @@ impl Random {
     pub fn chance(&mut self, percent: u32) -> bool {
         self.below(100) < u64::from(percent)
     }
-}
-
-/// Spreads a seed over 64 bits, so that neighbouring seeds give unrelated streams.
-fn splitmix64(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *seed;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

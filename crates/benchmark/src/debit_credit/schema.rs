@@ -5,6 +5,7 @@
 
 use sardonyx::journals::PlainJournalRow;
 use sardonyx::{Error, Journal, Table, Tables, record};
+use sardonyx_base::hash::scattered;
 use sardonyx_base::resident::Resident;
 
 /// An account, a teller or a branch: the TPK paper's record definition is the same for all three.
@@ -44,7 +45,7 @@ balance_record!(Branch, "branches");
 /// The password of a record.
 #[inline]
 pub fn code_of(id: u64) -> u64 {
-    id.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5a5a
+    scattered(id) ^ 0x5a5a
 }
 
 /// A row of the account history.

@@ -8,6 +8,7 @@
 use crate::debit_credit::model::Sums;
 use crate::debit_credit::record::Record;
 use crate::debit_credit::requests::{Generator, Request, Scale};
+use sardonyx_base::hash::scattered;
 
 use crate::floor::error::FloorError;
 use crate::floor::prefetch::prefetch;
@@ -167,9 +168,8 @@ fn records(count: u64) -> Result<Region<Record>, FloorError> {
 /// so evenly that they never collide, unlike arbitrary ids.
 #[inline]
 fn hash(id: u64) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let product = id.wrapping_mul(FACTOR);
-    (product ^ (product >> 32)).wrapping_mul(FACTOR)
+    let product = scattered(id);
+    scattered(product ^ (product >> 32))
 }
 
 #[cfg(test)]

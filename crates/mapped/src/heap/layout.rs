@@ -15,6 +15,7 @@
 use super::error::HeapError;
 use crate::memory::{Memory, MemoryAccess};
 use crate::place::P;
+use sardonyx_base::hash::scattered;
 use sardonyx_base::resident::Resident;
 
 /// Bytes in a page.
@@ -165,7 +166,7 @@ const _: () = assert!(SLAB_HEADER_BYTES == 64 && size_of::<Commons>() <= PAGE as
 
 /// A page's tag: its kind and its own number, so that a copy elsewhere does not pass for it.
 fn tag(kind: u64, page: u64) -> u64 {
-    kind ^ page.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    kind ^ scattered(page)
 }
 
 pub(super) fn slab_tag(page: u64) -> u64 {

@@ -7,6 +7,7 @@ use super::{Access, Mechanism};
 use crate::error::SegmentError;
 use crate::shared::ring::Change;
 use crate::view::View;
+use sardonyx_base::hash::scattered;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -45,7 +46,7 @@ impl std::hash::Hasher for PageHasher {
     }
 
     fn write_u64(&mut self, page: u64) {
-        self.0 = page.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = scattered(page);
     }
 }
 

@@ -7,11 +7,9 @@ use super::linux::kernel;
 use super::memory::{View, ViewKind};
 use crate::planted::{self, Step};
 use rustix::mm::MprotectFlags;
+use sardonyx_base::hash::scattered;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::atomic::Ordering;
-
-/// An odd number with bits all over.
-const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl View {
     /// Handles a fault, if it is this view's.
@@ -72,9 +70,7 @@ impl View {
         let thread = unsafe { libc::gettid() } as u64;
         // The three as one word; others that are too late at the same time have other ones.
         let resolved = self.resolved.load(Ordering::Relaxed);
-        let now = (resolved.wrapping_mul(MIX) ^ page)
-            .wrapping_mul(MIX)
-            .wrapping_add(thread);
+        let now = scattered(scattered(resolved) ^ page).wrapping_add(thread);
         self.tried_again.swap(now, Ordering::Relaxed) != now
     }
 

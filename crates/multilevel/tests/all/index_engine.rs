@@ -1,12 +1,12 @@
 //! The ordered index under the engine: threads, aborts and crashes, under every strategy.
 
-use crate::common::{self, ways};
+use crate::common::{self, Numbers, ways};
 use sardonyx_base::random::stride;
 use sardonyx_multilevel::index::{Entry, IndexError, OrderedIndex};
 use sardonyx_multilevel::{
     CallError, CommitError, Database, DatabaseError, Options, PageLog, Strategy, Transaction,
 };
-use sardonyx_storage::crashes::End;
+use sardonyx_storage::crashes::{End, History, Stopped, Subject, World};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -22,19 +22,6 @@ fn open(way: Way, disk: &SimulatedDisk) -> Result<(Database, OrderedIndex), Data
         .open_on(Arc::new(disk.clone()))?;
     let index = OrderedIndex::of(database.area("index", 1)?);
     Ok((database, index))
-}
-
-/// A generator of random numbers (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ mixed >> 31) % bound
-    }
 }
 
 /// An amount as a value so long that a leaf has five.
@@ -109,7 +96,7 @@ const TOTAL: u64 = 20 * 100;
 
 /// A thread's transactions: most move amounts, some of these abort; some read everything twice.
 fn work(database: &Database, index: OrderedIndex, seed: u64, transactions: u64) {
-    let mut random = Random(seed);
+    let mut random = Numbers::new(seed);
     for _ in 0..transactions {
         let (from, to) = (
             random.below(KEYS).to_be_bytes(),
@@ -191,12 +178,6 @@ impl sardonyx_multilevel::Operation for Check {
     }
 }
 
-/// The possible contents after a crash: the acknowledged one, or that and the commit in progress.
-struct Expected {
-    acknowledged: Model,
-    perhaps: Option<Model>,
-}
-
 /// Keys of a region of its own for each of the transactions that run at once: they share leaves,
 /// and no two of them wait for each other.
 const REGIONS: u8 = 3;
@@ -212,99 +193,128 @@ fn end_of(region: u8) -> Vec<u8> {
     vec![region, 255]
 }
 
-/// Runs transactions until the disk fails or the script ends, which is the same to it.
-fn live(way: Way, disk: &SimulatedDisk, seed: u64, expected: &mut Expected) -> Option<()> {
-    let (database, index) = open(way, disk).ok()?;
-    let mut random = Random(seed);
-    let mut committed = Model::new();
-    for region in 0..REGIONS {
-        committed.insert(end_of(region), vec![region]);
-    }
-    expected.perhaps = Some(committed.clone());
-    let ends: Result<(), Failure> = database.run(|tx| {
-        for (key, value) in &committed {
-            tx.call(&index.insert(key, value))?;
-        }
-        Ok(())
-    });
-    ends.ok()?;
-    expected.acknowledged = committed;
-    expected.perhaps = None;
-    // The content of each region as its transaction sees it.
-    let regions = || {
-        (0..REGIONS)
-            .map(|_| None)
-            .collect::<Vec<Option<(Transaction<'_>, Model)>>>()
-    };
-    let mut running = regions();
-    for _ in 0..150 {
-        // In single-level transactions they would wait for each other's pages.
-        let single = way.0 == Strategy::SingleLevel;
-        let region = if single {
-            0
-        } else {
-            random.below(u64::from(REGIONS)) as u8
-        };
-        let slot = &mut running[usize::from(region)];
-        let seen = || expected.acknowledged.clone();
-        let (tx, model) = slot.get_or_insert_with(|| (database.begin(), seen()));
-        let key = key_in(region, random.below(40) as u8);
-        let value = vec![random.below(256) as u8; [0, 20, 600][random.below(3) as usize]];
-        match random.below(12) {
-            0 => {
-                let (tx, model) = slot.take().expect("it runs");
-                let prefix = |key: &Vec<u8>| key[0] == region;
-                let mut after = expected.acknowledged.clone();
-                after.retain(|key, _| !prefix(key));
-                after.extend(model.into_iter().filter(|(key, _)| prefix(key)));
-                expected.perhaps = Some(after.clone());
-                tx.commit().ok()?;
-                expected.acknowledged = after;
-                expected.perhaps = None;
-            }
-            1 => slot.take().expect("it runs").0.abort().ok()?,
-            2..=4 => {
-                let old = tx.call(&index.delete(&key)).ok()?;
-                assert_eq!(old, model.remove(&key), "seed {seed}");
-            }
-            5..=6 => {
-                let old = tx.call(&index.put(&key, &value)).ok()?;
-                assert_eq!(old, model.insert(key, value), "seed {seed}");
-            }
-            _ => match tx.call(&index.insert(&key, &value)) {
-                Ok(()) => assert_eq!(model.insert(key, value), None, "seed {seed}"),
-                Err(CallError::Failed(IndexError::Duplicate)) => {
-                    assert!(model.contains_key(&key), "seed {seed}");
-                }
-                Err(_) => return None,
-            },
-        }
-    }
-    // The running transactions are unfinished in the log.
-    database.flush().ok()?;
-    disk.crash();
-    Some(())
+/// A script of transactions on the index, as a subject of the crash world: one step of a life. A change is the content after
+/// a commit.
+#[derive(Clone)]
+struct Script {
+    way: Way,
+    seed: u64,
+    /// The disk of the present life, which crashes when the script has ended.
+    disk: SimulatedDisk,
+    /// Operations that recovery has undone.
+    undone: u64,
 }
 
-/// Opens the database after a crash and compares. Returns the number of operations that were undone.
-fn judge(way: Way, disk: &SimulatedDisk, expected: &Expected, what: &str) -> u64 {
-    let (database, index) = open(way, disk).unwrap_or_else(|error| panic!("{what}: {error}"));
-    let found = database
-        .run(|tx| Ok::<_, Failure>(tx.call(&index.scan(..))?))
-        .unwrap();
-    let found: Model = found.into_iter().collect();
-    let known = found == expected.acknowledged || Some(&found) == expected.perhaps.as_ref();
-    assert!(
-        known,
-        "{what}: neither what was acknowledged nor that and one more"
-    );
-    let checked = database
-        .run(|tx| Ok::<_, Failure>(tx.call(&Check(index))?))
-        .unwrap();
-    assert_eq!(checked, found.len() as u64, "{what}");
-    let undone = database.undone().operations;
-    database.close().unwrap();
-    undone
+/// The content after the last of these commits.
+fn last(contents: &[Model]) -> Model {
+    contents.last().cloned().unwrap_or_default()
+}
+
+impl Subject for Script {
+    type Open = (Database, OrderedIndex);
+    type Change = Model;
+
+    fn recover(
+        &mut self,
+        disk: &SimulatedDisk,
+        _: &mut History<Model>,
+    ) -> Result<(Database, OrderedIndex), Stopped> {
+        self.disk = disk.clone();
+        Ok(open(self.way, disk)?)
+    }
+
+    fn submit(
+        &mut self,
+        (database, index): &mut (Database, OrderedIndex),
+        history: &mut History<Model>,
+    ) -> Result<(), Stopped> {
+        let mut committed = Model::new();
+        for region in 0..REGIONS {
+            committed.insert(end_of(region), vec![region]);
+        }
+        history.submit(committed.clone());
+        database.run(|tx| {
+            for (key, value) in &committed {
+                tx.call(&index.insert(key, value))?;
+            }
+            Ok::<_, Failure>(())
+        })?;
+        history.acknowledge();
+        self.run(database, *index, history)
+    }
+
+    fn observe(
+        &mut self,
+        disk: &SimulatedDisk,
+        history: &mut History<Model>,
+    ) -> Result<(), Stopped> {
+        let (database, index) = open(self.way, disk)?;
+        let found = database.run(|tx| Ok::<_, Failure>(tx.call(&index.scan(..))?))?;
+        let found: Model = found.into_iter().collect();
+        history.judge(&found, last);
+        let checked = database.run(|tx| Ok::<_, Failure>(tx.call(&Check(index))?))?;
+        assert_eq!(checked, found.len() as u64);
+        self.undone += database.undone().operations;
+        Ok(database.close()?)
+    }
+}
+
+impl Script {
+    /// Runs transactions until the disk fails, or until the script ends with a crash.
+    fn run(
+        &self,
+        database: &Database,
+        index: OrderedIndex,
+        history: &mut History<Model>,
+    ) -> Result<(), Stopped> {
+        let mut random = Numbers::new(self.seed);
+        // Each region's transaction, and its content as that one sees it.
+        let mut running: [Option<(Transaction<'_>, Model)>; REGIONS as usize] = Default::default();
+        for _ in 0..150 {
+            // In single-level transactions they would wait for each other's pages.
+            let region = match self.way.0 {
+                Strategy::SingleLevel => 0,
+                _ => random.below(u64::from(REGIONS)) as u8,
+            };
+            let slot = &mut running[usize::from(region)];
+            let seen = || last(history.changes());
+            let (tx, model) = slot.get_or_insert_with(|| (database.begin(), seen()));
+            let key = key_in(region, random.below(40) as u8);
+            let value = vec![random.below(256) as u8; [0, 20, 600][random.below(3) as usize]];
+            match random.below(12) {
+                0 => {
+                    let (tx, model) = slot.take().expect("it runs");
+                    let prefix = |key: &Vec<u8>| key[0] == region;
+                    let mut after = last(history.changes());
+                    after.retain(|key, _| !prefix(key));
+                    after.extend(model.into_iter().filter(|(key, _)| prefix(key)));
+                    history.submit(after);
+                    tx.commit()?;
+                    history.acknowledge();
+                }
+                1 => slot.take().expect("it runs").0.abort()?,
+                2..=4 => {
+                    let old = tx.call(&index.delete(&key))?;
+                    assert_eq!(old, model.remove(&key));
+                }
+                5..=6 => {
+                    let old = tx.call(&index.put(&key, &value))?;
+                    assert_eq!(old, model.insert(key, value));
+                }
+                _ => match tx.call(&index.insert(&key, &value)) {
+                    Ok(()) => assert_eq!(model.insert(key, value), None),
+                    Err(CallError::Failed(IndexError::Duplicate)) => {
+                        assert!(model.contains_key(&key));
+                    }
+                    Err(error) => return Err(error.into()),
+                },
+            }
+        }
+        // The running transactions are unfinished in the log.
+        database.flush()?;
+        self.disk.crash();
+        Ok(())
+    }
 }
 
 #[test]
@@ -313,22 +323,24 @@ fn crashes_at_every_step_leave_what_was_acknowledged() {
         let (seed, mut undone) = (n as u64, 0);
         // Other steps under each way.
         for crash in (1 + n as u64 % 4..).step_by(stride(17)) {
-            let faults = End::Crash(crash).faults();
-            let disk = SimulatedDisk::new(crash, faults);
-            let (acknowledged, perhaps) = (Model::new(), None);
-            let mut expected = Expected {
-                acknowledged,
-                perhaps,
+            let disk = SimulatedDisk::new(crash, End::Crash(crash).faults());
+            let script = Script {
+                way,
+                seed,
+                disk: disk.clone(),
+                undone: 0,
             };
-            let ended = live(way, &disk, seed, &mut expected);
-            let what = format!("{way:?}, crash at step {crash}");
-            let again = disk.restart(Faults::default());
+            let mut world = World::new(format!("{way:?}, crash at step {crash}"), disk, script);
+            let ended = world.live(1);
+            world.restart(End::Cut);
             if crash % 17 == 0 {
-                crash_again(way, &again, &expected, &what);
+                crash_again(&world);
             }
-            undone += judge(way, &again.restart(Faults::default()), &expected, &what);
-            if ended.is_some() {
-                assert!(expected.acknowledged.len() > 8, "a script that does little");
+            world.check();
+            undone += world.subject.undone;
+            if ended {
+                let content = last(world.history.changes());
+                assert!(content.len() > 8, "a script that does little");
                 assert_eq!(
                     undone > 0,
                     way.0 != Strategy::SingleLevel,
@@ -341,16 +353,17 @@ fn crashes_at_every_step_leave_what_was_acknowledged() {
 }
 
 /// Crashes at every step of the recovery, too.
-fn crash_again(way: Way, disk: &SimulatedDisk, expected: &Expected, what: &str) {
+fn crash_again(world: &World<Script>) {
     for crash in 1.. {
-        let faults = End::Crash(crash).faults();
-        let disk = disk.restart(faults);
-        let opened = open(way, &disk);
-        let crashed = disk.has_crashed();
-        disk.crash();
+        let mut again = world.clone();
+        let name = format!("{}, again at step {crash} of its recovery", world.name());
+        again.rename(name);
+        again.restart(End::Crash(crash));
+        let opened = again.open();
+        let crashed = again.disk.has_crashed();
+        again.restart(End::Cut);
         drop(opened);
-        let what = format!("{what}, again at step {crash} of its recovery");
-        judge(way, &disk.restart(Faults::default()), expected, &what);
+        again.check();
         if !crashed {
             return;
         }

@@ -207,11 +207,18 @@ pub fn compile_expression(
 
 /// A condition of a table, ready to be tested.
 #[derive(Clone, Debug)]
-pub enum Check {
-    /// One of the language here.
+pub struct Check {
+    /// The numbers of the columns that it reads.
+    columns: Vec<usize>,
+    test: Test,
+}
+
+#[derive(Clone, Debug)]
+enum Test {
+    /// A condition of the language here.
     Plain(Condition),
-    /// One in SQL, with the numbers of its columns; or why it is not compiled.
-    Sql(Vec<usize>, Result<Arc<dyn RowCheck>, CheckFailure>),
+    /// One in SQL; or why it is not compiled.
+    Sql(Result<Arc<dyn RowCheck>, CheckFailure>),
 }
 
 /// The text that the schema stores of a condition that a program declares. A program that speaks SQL may declare any
@@ -249,7 +256,11 @@ impl Check {
     /// [`ConditionError`].
     pub fn parse(text: &str, schema: &Schema) -> Result<Check, ConditionError> {
         let Some(check) = SqlCheck::parse(text)? else {
-            return Ok(Check::Plain(Condition::parse(text, schema)?));
+            let condition = Condition::parse(text, schema)?;
+            return Ok(Check {
+                columns: condition.columns(),
+                test: Test::Plain(condition),
+            });
         };
         let is_there = |column: &&SqlColumn| {
             let column = schema.columns.get(column.number);
@@ -261,15 +272,15 @@ impl Check {
         }
         let compiled = compiler().and_then(|compile| (compile.check)(&check));
         let columns = check.columns.iter().map(|column| column.number);
-        Ok(Check::Sql(columns.collect(), compiled))
+        Ok(Check {
+            columns: columns.collect(),
+            test: Test::Sql(compiled),
+        })
     }
 
     /// The numbers of the columns that it reads.
-    pub fn columns(&self) -> Vec<usize> {
-        match self {
-            Check::Plain(condition) => condition.columns(),
-            Check::Sql(columns, _) => columns.clone(),
-        }
+    pub fn columns(&self) -> &[usize] {
+        &self.columns
     }
 
     /// Returns true unless it is false for a row, given the row's values by the columns' numbers.
@@ -277,10 +288,10 @@ impl Check {
     /// # Errors
     /// The reason, if it cannot be computed, or the program does not speak SQL.
     pub fn allows(&self, values: &[ValueRef<'_>]) -> Result<bool, CheckFailure> {
-        match self {
-            Check::Plain(condition) => Ok(condition.allows(|column| values[column])),
-            Check::Sql(_, Ok(check)) => check.allows(values),
-            Check::Sql(_, Err(failure)) => Err(failure.clone()),
+        match &self.test {
+            Test::Plain(condition) => Ok(condition.allows(|column| values[column])),
+            Test::Sql(Ok(check)) => check.allows(values),
+            Test::Sql(Err(failure)) => Err(failure.clone()),
         }
     }
 }

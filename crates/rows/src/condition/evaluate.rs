@@ -1,6 +1,6 @@
 //! Evaluation of a condition on a row: true, false, or unknown.
 
-use super::{Condition, Node, Operand, compare, is_like};
+use super::{Condition, Node, Operand, compare, decided, is_like};
 use crate::schema::ValueRef;
 
 impl Condition {
@@ -33,8 +33,8 @@ impl Operand {
 impl Node {
     fn evaluate<'a>(&'a self, values: &impl Fn(usize) -> ValueRef<'a>) -> Option<bool> {
         match self {
-            Node::And(parts) => decided_by(false, parts.iter().map(|part| part.evaluate(values))),
-            Node::Or(parts) => decided_by(true, parts.iter().map(|part| part.evaluate(values))),
+            Node::And(parts) => decided(false, parts.iter().map(|part| part.evaluate(values))),
+            Node::Or(parts) => decided(true, parts.iter().map(|part| part.evaluate(values))),
             Node::Not(part) => part.evaluate(values).map(|truth| !truth),
             Node::Compare(left, comparison, right) => {
                 let order = compare(left.value(values), right.value(values))?;
@@ -43,7 +43,7 @@ impl Node {
             Node::In(operand, list) => {
                 let value = operand.value(values);
                 let equal = |other: &'a Operand| Some(compare(value, other.value(values))?.is_eq());
-                decided_by(true, list.iter().map(equal))
+                decided(true, list.iter().map(equal))
             }
             Node::Like(operand, pattern) => match operand.value(values) {
                 ValueRef::Text(text) => Some(is_like(text, pattern, Some('\\'), false)),
@@ -56,16 +56,4 @@ impl Node {
             },
         }
     }
-}
-
-/// One part with this truth decides; without one, an unknown part leaves it unknown.
-fn decided_by(truth: bool, parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let mut unknown = false;
-    for part in parts {
-        if part == Some(truth) {
-            return part;
-        }
-        unknown |= part.is_none();
-    }
-    (!unknown).then_some(!truth)
 }

@@ -29,6 +29,7 @@
 
 mod check;
 mod compare;
+mod comparison;
 mod error;
 mod evaluate;
 mod families;
@@ -41,11 +42,11 @@ pub use check::{
     SqlColumn, compile_expression, declared_check, speak_sql,
 };
 pub use compare::compare;
+pub use comparison::{Comparison, decided, decided_by};
 pub use error::ConditionError;
 pub use like::is_like;
 
 use crate::schema::Value;
-use std::cmp::Ordering;
 
 /// The longest text of a condition, in bytes.
 pub const CONDITION_BYTES_MAX: usize = 16 << 10;
@@ -80,29 +81,6 @@ enum Operand {
     /// The column's number.
     Column(usize),
     Literal(Value),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Comparison {
-    Equal,
-    Unequal,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-}
-
-impl Comparison {
-    fn accepts(self, order: Ordering) -> bool {
-        match self {
-            Comparison::Equal => order.is_eq(),
-            Comparison::Unequal => order.is_ne(),
-            Comparison::Less => order.is_lt(),
-            Comparison::LessOrEqual => order.is_le(),
-            Comparison::Greater => order.is_gt(),
-            Comparison::GreaterOrEqual => order.is_ge(),
-        }
-    }
 }
 
 impl Condition {

@@ -308,12 +308,8 @@ impl Parser<'_> {
 
     fn comparison(&mut self) -> Option<Comparison> {
         let comparison = match self.peek() {
-            Token::Sign("=") => Comparison::Equal,
-            Token::Sign("<>" | "!=") => Comparison::Unequal,
-            Token::Sign("<") => Comparison::Less,
-            Token::Sign("<=") => Comparison::LessOrEqual,
-            Token::Sign(">") => Comparison::Greater,
-            Token::Sign(">=") => Comparison::GreaterOrEqual,
+            Token::Sign("!=") => Comparison::Unequal,
+            Token::Sign(sign) => Comparison::of_symbol(sign)?,
             _ => return None,
         };
         self.next += 1;

@@ -40,9 +40,10 @@ fn meets_each<'v, 'c>(
     conditions: impl Iterator<Item = (&'c Check, &'c (String, String))>,
     value: impl Fn(usize) -> Result<ValueRef<'v>, TableError>,
 ) -> Result<(), TableError> {
+    // Each condition looks at the columns that it reads alone.
+    let mut values = vec![ValueRef::Null; schema.columns.len()];
     for (condition, (name, text)) in conditions {
-        let mut values = vec![ValueRef::Null; schema.columns.len()];
-        for column in condition.columns() {
+        for &column in condition.columns() {
             values[column] = value(column)?;
         }
         let error = match condition.allows(&values) {

@@ -11,6 +11,8 @@
 //! An *entry word* is the number of a cell (24 bits) under the low 40 bits of the entry's version. It alone is changed
 //! by Compare&Swap; the cell that it names does not change as long as it does.
 
+use sardonyx_base::hash::scattered;
+
 /// The beginning of the memory, in any version.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SdxGemLT");
 /// The layout's version.
@@ -148,12 +150,8 @@ impl EntryWord {
     }
 }
 
-/// The checksum of the head's first words, by which an incomplete head is detected.
-pub(super) fn check(words: &[u64]) -> u64 {
-    let fold = |sum: u64, &word: &u64| {
-        (sum ^ word)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(29)
-    };
-    words.iter().fold(MAGIC, fold)
+/// The checksum of the words of a head, by which an incomplete one is detected.
+pub(crate) fn checksum(first: u64, words: &[u64]) -> u64 {
+    let fold = |sum: u64, word: &u64| scattered(sum ^ word).rotate_left(29);
+    words.iter().fold(first, fold)
 }

@@ -8,7 +8,8 @@
 
 use super::layout::{
     CELLS_MAX, HEAD_AREA, HEAD_CELLS, HEAD_CHECK, HEAD_DIRECTORY, HEAD_IDENTITY, HEAD_MAGIC,
-    HEAD_PAGE_BYTES, HEAD_READ, HEAD_VERSION, MAGIC, NODES, RESERVE, SLOT_PROCESS, VERSION, check,
+    HEAD_PAGE_BYTES, HEAD_READ, HEAD_VERSION, MAGIC, NODES, RESERVE, SLOT_PROCESS, VERSION,
+    checksum,
 };
 use super::table::{FAILED, FREE};
 use super::{LockTable, LockTableError, Shape, TableNode};
@@ -127,7 +128,7 @@ impl Segment {
         let head: Vec<u64> = (0..HEAD_CHECK)
             .map(|at| words[at].load(Ordering::Relaxed))
             .collect();
-        words[HEAD_CHECK].store(check(&head), Ordering::Release);
+        words[HEAD_CHECK].store(checksum(MAGIC, &head), Ordering::Release);
         Ok(segment)
     }
 
@@ -285,7 +286,7 @@ fn read_head(
             expected: VERSION,
         });
     }
-    if words[HEAD_CHECK] != check(&words[..HEAD_CHECK]) {
+    if words[HEAD_CHECK] != checksum(MAGIC, &words[..HEAD_CHECK]) {
         return Err(damaged("its head is not as it was written"));
     }
     if words[HEAD_IDENTITY] != options.identity {

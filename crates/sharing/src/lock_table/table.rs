@@ -5,6 +5,7 @@ use super::coding::{self, Coded};
 use super::layout::{CELL_WORDS, EntryWord, IN_OVERFLOW, INLINE, LIVES, NODES, SLOT_STATE, Shape};
 use super::{LockTableError, Words};
 use crate::protocol::{Entry, NodeId, PageId};
+use sardonyx_base::hash::scattered;
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use smallvec::SmallVec;
 
@@ -131,7 +132,7 @@ impl<W: Words> LockTable<W> {
     /// The places where a page may be in the directory, the likeliest first.
     fn probe(&self, key: u64) -> impl Iterator<Item = usize> + use<W> {
         let mask = self.shape.directory - 1;
-        let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = scattered(key);
         let first = (mixed ^ mixed >> 32) as usize;
         (0..=mask).map(move |n| first.wrapping_add(n) & mask)
     }

@@ -16,7 +16,7 @@
 //! and pages in GEM, messages across it).
 
 use super::NodeError;
-use crate::lock_table::layout::NODES;
+use crate::lock_table::layout::{NODES, checksum};
 use sardonyx_storage::log::LogState;
 use sardonyx_storage::page::PAGE_SIZE;
 
@@ -125,11 +125,7 @@ impl AreaShape {
 
     pub fn head(self) -> [u64; HEAD_WORDS] {
         let (pages, slots, ring) = (self.pages as u64, self.slots as u64, self.ring as u64);
-        let sum = [pages, slots, ring].iter().fold(VERSION, |sum, word| {
-            (sum ^ word)
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                .rotate_left(29)
-        });
+        let sum = checksum(VERSION, &[pages, slots, ring]);
         [MAGIC, VERSION, pages, slots, ring, PAGE_WORDS as u64, sum]
     }
 

@@ -9,6 +9,7 @@
 //! [`RUNS_MAX`].
 
 use super::PageId;
+use sardonyx_base::hash::scattered;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -155,7 +156,7 @@ impl Division {
             return self.runs[after.saturating_sub(1)].1;
         }
         // Fibonacci hashing: neighbours are spread.
-        let hash = page.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let hash = scattered(page.0) >> 32;
         let parts = u64::from(self.parts.max(1));
         ((hash * parts) >> 32) as u16
     }

@@ -63,7 +63,7 @@ impl Condition {
     /// Read errors; the error of the condition, such as a division by zero.
     fn allows(&self, row: &dyn InputRow) -> Result<bool, SqlError> {
         let mut values = vec![ValueRef::Null; self.columns];
-        for column in self.check.columns() {
+        for &column in self.check.columns() {
             values[column] = row.value(column)?;
         }
         self.check.allows(&values).map_err(|failure| {

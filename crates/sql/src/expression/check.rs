@@ -1,9 +1,9 @@
 //! Conditions of tables as SQL declares and shows them: CHECK. Expressions of indexes and of generated columns are kept
 //! in the same way.
 //!
-//! A condition is compiled here by SQL's rules in each case. If the store's own language has the same words with the
-//! same meaning, the schema gets the text itself. So every program tests it ([`is_plain`]). Otherwise the schema gets
-//! SQL with the columns that it reads ([`SqlCheck`]).
+//! A condition is compiled here by SQL's rules in each case. If programs without SQL read it, too, with the same meaning,
+//! the schema gets the text itself. So every program tests it ([`is_of_every_program`]). Otherwise the schema gets SQL
+//! with the columns that it reads ([`SqlCheck`]).
 //!
 //! Source: PostgreSQL's documentation, 5.4.1. PostgreSQL lets conditions ask for the time and draw numbers, and advises
 //! against it. Here they are refused, since every program that writes a row tests them.
@@ -24,11 +24,9 @@ use crate::types::{NamedCollation, SqlType, TypeSpec};
 use crate::user_types::{TypeNames, is_of_user};
 use crate::values::cast::Coercion;
 use crate::values::zones::SessionZone;
-use sardonyx::schema::{Schema, Value};
+use sardonyx::schema::{Schema, Type, Value};
 use sardonyx_rows::condition::{Condition, SqlCheck, SqlColumn};
-use sqlparser::ast::{
-    self, AccessExpr, BinaryOperator, Expr as Tree, InTarget, UnaryOperator, Value as Literal,
-};
+use sqlparser::ast::{self, AccessExpr, Expr as Tree, InTarget, Value as Literal};
 use sqlparser::tokenizer::Token;
 
 /// A column that a condition may name.
@@ -156,10 +154,11 @@ pub(crate) fn declared_check(
         compiled(tree, &scope, parameters)
     })?;
     refuse_user_types(&expr, columns, Use::Check)?;
-    if is_plain(condition, &scope) && Condition::parse(&text, schema).is_ok() {
-        return Ok(text);
+    let check = with_columns(text, &expr, columns);
+    match is_of_every_program(&check.text, &expr, schema) {
+        true => Ok(check.text),
+        false => Ok(check.to_text()),
     }
-    Ok(with_columns(text, &expr, columns).to_text())
 }
 
 /// A text with the columns that it reads.
@@ -432,94 +431,30 @@ fn refuse_function(function: &ast::Function, of: Use) -> Result<(), SqlError> {
     }
 }
 
-/// A family of types that the store's own language compares as SQL does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Family {
-    Number,
-    Text,
-    Bool,
-    Date,
-}
-
-/// True if the store's own language understands a condition as SQL does: its columns mean their values only, and
-/// literals are of their columns' types.
-fn is_plain(tree: &Tree, scope: &Scope) -> bool {
-    let family = |tree: &Tree| family_of(tree, scope);
-    let alike = |one: &Tree, other: &Tree| match (family(one), family(other)) {
-        (Some(Family::Date), Some(Family::Text)) => matches!(other, Tree::Value(_)),
-        (one, other) => one.is_some() && one == other,
+/// True if every program tests a condition as SQL does: without SQL it is read, and what is read there is compiled to the
+/// same expression. It reads no columns but those of types whose values and literals have one meaning. A pattern's end may
+/// be an escape character there, which is an error in SQL.
+fn is_of_every_program(text: &str, expr: &Expr, schema: &Schema) -> bool {
+    let Ok(condition) = Condition::parse(text, schema) else {
+        return false;
     };
-    match tree {
-        Tree::Nested(inner)
-        | Tree::UnaryOp {
-            op: UnaryOperator::Not,
-            expr: inner,
-        } => is_plain(inner, scope),
-        Tree::BinaryOp { left, op, right } => match op {
-            BinaryOperator::And | BinaryOperator::Or => {
-                is_plain(left, scope) && is_plain(right, scope)
-            }
-            BinaryOperator::Eq
-            | BinaryOperator::NotEq
-            | BinaryOperator::Lt
-            | BinaryOperator::LtEq
-            | BinaryOperator::Gt
-            | BinaryOperator::GtEq => alike(left, right),
-            _ => false,
+    let has_one_meaning = |number: &usize| {
+        use Type::{Bytes, F32, F64, Plain, Time, Timestamp, Uuid};
+        let kind = schema.columns.get(*number).map(|column| column.kind);
+        !matches!(
+            kind,
+            None | Some(F32 | F64 | Bytes | Time | Timestamp | Uuid | Plain { .. })
+        )
+    };
+    let has_open_escape = |part: &Expr| match part {
+        Expr::Like(like) => match &like.pattern {
+            Expr::Literal(Value::Text(pattern)) => pattern.ends_with('\\'),
+            _ => true,
         },
-        Tree::IsNull(inner) | Tree::IsNotNull(inner) => family(inner).is_some(),
-        Tree::Between {
-            expr, low, high, ..
-        } => alike(expr, low) && alike(expr, high),
-        Tree::In {
-            expr,
-            target: InTarget::List(list),
-            ..
-        } => list.iter().all(|item| alike(expr, item)),
-        Tree::Like {
-            any: false,
-            expr,
-            pattern,
-            escape_char: None,
-            ..
-        } => {
-            let pattern = pattern.to_string();
-            let ends = pattern
-                .strip_suffix('\'')
-                .is_some_and(|text| !text.ends_with('\\'));
-            family(expr) == Some(Family::Text) && pattern.starts_with('\'') && ends
-        }
-        Tree::Identifier(_) => family(tree) == Some(Family::Bool),
         _ => false,
-    }
-}
-
-fn family_of(tree: &Tree, scope: &Scope) -> Option<Family> {
-    match tree {
-        Tree::Identifier(name) => {
-            // Names are not folded there.
-            let column = scope.find(None, &name_of(name)).ok()?;
-            (column.name == name.value).then_some(())?;
-            Some(match column.spec.kind {
-                SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Numeric => Family::Number,
-                SqlType::Text | SqlType::Varchar => Family::Text,
-                SqlType::Bool => Family::Bool,
-                SqlType::Date => Family::Date,
-                _ => return None,
-            })
-        }
-        Tree::UnaryOp {
-            op: UnaryOperator::Minus,
-            expr,
-        } if matches!(&**expr, Tree::Value(_)) => {
-            family_of(expr, scope).filter(|family| *family == Family::Number)
-        }
-        Tree::Value(literal) => match &literal.value {
-            Literal::Number(..) => Some(Family::Number),
-            Literal::SingleQuotedString(_) => Some(Family::Text),
-            Literal::Boolean(_) => Some(Family::Bool),
-            _ => None,
-        },
-        _ => None,
-    }
+    };
+    let in_sql = || row_condition(&Condition::in_sql(text, quoted).ok()?, schema).ok();
+    condition.columns().iter().all(has_one_meaning)
+        && !expr.any(&has_open_escape)
+        && in_sql().is_some_and(|there| there == *expr)
 }

@@ -8,6 +8,7 @@ use crate::error::SqlError;
 use crate::rows::InputRow;
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
+use sardonyx_rows::condition::decided_by;
 
 /// The place of the value in the row of the test.
 pub(crate) const VALUE: usize = 0;
@@ -75,7 +76,6 @@ impl Each {
             let pair = Pair([value.as_ref(), element]);
             self.test.truth(&pair, with)
         };
-        let mut found = Some(self.is_all);
         match &self.elements {
             Elements::Items(items) => {
                 // Each is computed, as those of an array are: an error of a later one is an error.
@@ -83,28 +83,22 @@ impl Each {
                 for item in items {
                     elements.push(item.evaluate(row, with)?);
                 }
-                for element in &elements {
-                    match met(element.as_ref())? {
-                        Some(is_met) if is_met != self.is_all => return Ok(Some(is_met)),
-                        Some(_) => {}
-                        None => found = None,
-                    }
-                }
+                decided_by(
+                    !self.is_all,
+                    elements.iter().map(|element| met(element.as_ref())),
+                )
             }
             Elements::Array(array, kind) => {
                 let array = array.evaluate(row, with)?;
                 let ValueRef::Text(text) = array.as_ref() else {
                     return Ok(None);
                 };
-                for element in arrays::values(text, *kind)? {
-                    match met(Value::as_ref(&element))? {
-                        Some(is_met) if is_met != self.is_all => return Ok(Some(is_met)),
-                        Some(_) => {}
-                        None => found = None,
-                    }
-                }
+                let elements = arrays::values(text, *kind)?;
+                decided_by(
+                    !self.is_all,
+                    elements.iter().map(|element| met(element.as_ref())),
+                )
             }
         }
-        Ok(found)
     }
 }

@@ -12,7 +12,7 @@ use crate::error::SqlError;
 use crate::rows::{InputRow, Values};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_rows::condition::{self, compare};
+use sardonyx_rows::condition::{self, compare, decided_by};
 
 fn truth(value: Option<bool>) -> Datum<'static> {
     Datum::Owned(value.map_or(Value::Null, Value::Bool))
@@ -195,17 +195,8 @@ impl Expr {
         row: &dyn InputRow,
         with: &Environment<'_>,
     ) -> Result<Option<bool>, SqlError> {
-        // The first deciding part ends the evaluation; a null does not decide.
         let until = |parts: &[Expr], decides: bool| {
-            let mut all = Some(!decides);
-            for part in parts {
-                match part.truth(row, with)? {
-                    Some(value) if value == decides => return Ok(Some(decides)),
-                    Some(_) => {}
-                    None => all = None,
-                }
-            }
-            Ok(all)
+            decided_by(decides, parts.iter().map(|part| part.truth(row, with)))
         };
         match self {
             Expr::And(parts) => until(parts, false),

@@ -10,7 +10,7 @@ use crate::hashing::{HashTable, hash_of};
 use crate::rows::InputRow;
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_rows::condition::compare;
+use sardonyx_rows::condition::{compare, decided_by};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -139,16 +139,11 @@ impl List {
                 .and_then(|set| set.contains(value)));
         }
         if let ListOf::Items(items) = &self.of {
-            let mut found = Some(false);
-            for item in items.iter() {
+            let is = |item: &Expr| {
                 let item = item.evaluate(row, with)?;
-                match compare(value, item.as_ref()) {
-                    Some(order) if order.is_eq() => return Ok(Some(true)),
-                    Some(_) => {}
-                    None => found = None,
-                }
-            }
-            return Ok(found);
+                Ok(compare(value, item.as_ref()).map(|order| order.is_eq()))
+            };
+            return decided_by(true, items.iter().map(is));
         }
         let values = self.values(row, with)?;
         Ok(values.and_then(|values| ValueSet::of(values).contains(value)))

@@ -275,7 +275,7 @@ impl InsertPlan {
             {
                 continue;
             }
-            memory.take_bytes(touched.note(self.number, &key).1)?;
+            touched.note(self.number, &key, &mut memory)?;
             let reading = &with.over(&*tx, kept);
             let change = changes.of_given(&*tx, &Values(&there), reading, key)?;
             arbiters.replace(self.number, Some(&before), &change.row)?;

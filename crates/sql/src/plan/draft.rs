@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A query before the access paths to its rows are chosen.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub from: Option<FromNode>,
     /// The name of its first table.

@@ -6,6 +6,7 @@ use super::insert::InsertPlan;
 use crate::aggregate::key_of;
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::memory::Memory;
 use crate::rows::Table;
 use crate::write_target::WriteTarget;
 use sardonyx::schema::Value;
@@ -104,14 +105,22 @@ impl Touched {
         }
     }
 
-    /// Notes a row. Returns false if it was noted before. The bytes that this takes are returned, too.
-    pub fn note(&mut self, table: u16, key: &[Value]) -> (bool, usize) {
+    /// Notes a row. Returns false if it was noted before.
+    ///
+    /// # Errors
+    /// `53200` if there is no memory for it.
+    pub fn note(
+        &mut self,
+        table: u16,
+        key: &[Value],
+        memory: &mut Memory<'_>,
+    ) -> Result<bool, SqlError> {
         let Some(rows) = self.tables.get_mut(&table) else {
-            return (true, 0);
+            return Ok(true);
         };
         let bytes = bytes_of_key(key);
-        let taken = bytes.len() + size_of::<Vec<u8>>();
-        (rows.insert(bytes), taken)
+        memory.take_bytes(bytes.len() + size_of::<Vec<u8>>())?;
+        Ok(rows.insert(bytes))
     }
 }
 

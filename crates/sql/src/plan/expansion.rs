@@ -6,7 +6,6 @@
 
 use super::draft::{Draft, ExpandedDraft, FromNode, FromTable};
 use super::output::Item;
-use super::row_lock::RowLocks;
 use super::series::Given;
 use super::tree::{Expansion, SeriesOf, SetCall};
 use crate::error::SqlError;
@@ -77,14 +76,8 @@ impl Draft {
             grouping: self.grouping.take(),
             having: self.having.take(),
             items: places.iter().copied().map(column).collect(),
-            sort: Vec::new(),
-            is_distinct: false,
-            distinct_on: Vec::new(),
-            limit: None,
-            offset: None,
-            with_ties: false,
             has_subqueries: self.has_subqueries,
-            locks: RowLocks::default(),
+            ..Draft::default()
         };
         let below = below.with_windows(windows);
         let expanded = FromTable::Expanded(Box::new(ExpandedDraft { below, calls }));

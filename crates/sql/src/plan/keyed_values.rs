@@ -10,7 +10,6 @@
 
 use super::choice::all_of;
 use super::draft::Draft;
-use super::row_lock::RowLocks;
 use super::semi_join::{Parts, asks, unnamed};
 use super::tree::SelectPlan;
 use crate::aggregate::{Accumulator, Aggregate, Grouping};
@@ -78,16 +77,9 @@ impl KeyedValues {
             scope: draft.scope.clone(),
             condition: all_of(parts.own),
             grouping: Some(Grouping::by_values(own, aggregates.clone())),
-            having: None,
             items: given.into_iter().map(unnamed).collect(),
-            sort: Vec::new(),
-            is_distinct: false,
-            distinct_on: Vec::new(),
-            limit: None,
-            offset: None,
-            with_ties: false,
             has_subqueries: draft.has_subqueries,
-            locks: RowLocks::default(),
+            ..Draft::default()
         };
         Some(KeyedValues {
             plan: plan.finish(),

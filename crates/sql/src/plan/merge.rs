@@ -193,13 +193,10 @@ impl MergePlan {
             let mut key = Vec::new();
             if matched {
                 key = self.target.key_of(row)?;
-                let (is_first, own) = seen.note(number, &key);
-                let (is_free, more) = touched.note(number, &key);
-                memory.take_bytes(own + more)?;
-                if !is_first {
+                if !seen.note(number, &key, &mut memory)? {
                     return Err(twice());
                 }
-                if !is_free {
+                if !touched.note(number, &key, &mut memory)? {
                     return Ok(true);
                 }
                 let mode = match &arm.action {

@@ -174,18 +174,8 @@ impl Draft {
             from: Some(FromNode::Leaf(table, 0..width)),
             table: name.to_string(),
             scope,
-            condition: None,
-            grouping: None,
-            having: None,
             items: items.collect(),
-            sort: Vec::new(),
-            is_distinct: false,
-            distinct_on: Vec::new(),
-            limit: None,
-            offset: None,
-            with_ties: false,
-            has_subqueries: false,
-            locks: RowLocks::default(),
+            ..Draft::default()
         }
     }
 

@@ -9,7 +9,6 @@
 use super::access::{Access, Path};
 use super::draft::{Draft, FromJoin, FromNode, FromTable};
 use super::output::Item;
-use super::row_lock::RowLocks;
 use super::tree::{Input, JoinNode, SelectPlan};
 use crate::error::{SqlError, code};
 use crate::expression::{
@@ -154,17 +153,9 @@ impl SemiJoin {
             table: draft.table.clone(),
             scope: draft.scope.clone(),
             condition: all_of(parts.own),
-            grouping: None,
-            having: None,
             items: items.into_iter().map(unnamed).collect(),
-            sort: Vec::new(),
-            is_distinct: false,
-            distinct_on: Vec::new(),
-            limit: None,
-            offset: None,
-            with_ties: false,
             has_subqueries: draft.has_subqueries,
-            locks: RowLocks::default(),
+            ..Draft::default()
         };
         Some(SemiJoin {
             plan: plan.finish(),
@@ -408,17 +399,9 @@ impl Draft {
             table: self.table.clone(),
             scope: self.scope.clone(),
             condition: self.condition.clone(),
-            grouping: None,
-            having: None,
             items: self.items.clone(),
-            sort: Vec::new(),
-            is_distinct: false,
-            distinct_on: Vec::new(),
-            limit: None,
-            offset: None,
-            with_ties: false,
             has_subqueries: self.has_subqueries,
-            locks: RowLocks::default(),
+            ..Draft::default()
         })
     }
 }

@@ -23,7 +23,7 @@ use crate::source::Source;
 use crate::types::TypeSpec;
 use crate::values::arrays::made;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_rows::condition::compare;
+use sardonyx_rows::condition::{compare, decided};
 use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -367,18 +367,10 @@ impl Compared {
                 return None;
             }
         }
-        // The first decisive row ends the loop; a null leaves the result open.
-        let mut all = Some(self.is_all);
         let width = left.len().max(1);
         let rows = found.values.chunks(width);
-        for row in rows.chain(found.with_nulls.chunks(width)) {
-            match self.compared(left, row) {
-                Some(value) if value != self.is_all => return Some(value),
-                Some(_) => {}
-                None => all = None,
-            }
-        }
-        all
+        let rows = rows.chain(found.with_nulls.chunks(width));
+        decided(!self.is_all, rows.map(|row| self.compared(left, row)))
     }
 
     /// The comparison of two rows: of their only values, or the equality of all values.
@@ -387,15 +379,10 @@ impl Compared {
             let order = compare(left.as_ref(), right.as_ref())?;
             return Some(self.comparison.accepts(order));
         }
-        let mut equal = Some(true);
-        for (left, right) in left.iter().zip(right) {
-            match compare(left.as_ref(), right.as_ref()) {
-                Some(order) if order.is_ne() => return Some(false),
-                Some(_) => {}
-                None => equal = None,
-            }
-        }
-        equal
+        let pairs = left.iter().zip(right);
+        let equal =
+            pairs.map(|(left, right)| Some(compare(left.as_ref(), right.as_ref())?.is_eq()));
+        decided(false, equal)
     }
 }
 

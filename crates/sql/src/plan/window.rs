@@ -9,7 +9,6 @@
 
 use super::draft::{Draft, FromNode, FromTable, WindowedDraft};
 use super::output::Item;
-use super::row_lock::RowLocks;
 use super::scopes::scope_of_columns;
 use super::tree::{WindowSort, Windowed};
 use crate::expression::window::{FIRST, Windows};
@@ -95,14 +94,8 @@ impl Draft {
             grouping: self.grouping.take(),
             having: self.having.take(),
             items: items.collect(),
-            sort: Vec::new(),
-            is_distinct: false,
-            distinct_on: Vec::new(),
-            limit: None,
-            offset: None,
-            with_ties: false,
             has_subqueries: self.has_subqueries,
-            locks: RowLocks::default(),
+            ..Draft::default()
         };
         let windowed = FromTable::Windowed(Box::new(WindowedDraft { below, calls }));
         Draft {

@@ -156,11 +156,8 @@ impl UpdatePlan {
         touched: &mut Touched,
     ) -> Result<Gathered<'_>, SqlError> {
         let mut memory = with.memory();
-        let mut is_free = |key: &[Value]| {
-            let (is_free, bytes) = touched.note(self.target.number, key);
-            memory.take_bytes(bytes)?;
-            Ok(is_free)
-        };
+        let number = self.target.number;
+        let mut is_free = |key: &[Value]| touched.note(number, key, &mut memory);
         // An address may be that of another row once other parts have made their changes.
         let changes = self.changes_of(source, with, Among::All, true, &mut is_free)?;
         let table = self.returned(source, &changes, with)?;
@@ -265,11 +262,7 @@ impl DeletePlan {
     ) -> Result<Gathered<'_>, SqlError> {
         let mut memory = with.memory();
         let number = self.target.number;
-        let mut is_free = |key: &[Value]| {
-            let (is_free, bytes) = touched.note(number, key);
-            memory.take_bytes(bytes)?;
-            Ok(is_free)
-        };
+        let mut is_free = |key: &[Value]| touched.note(number, key, &mut memory);
         let (keys, table) = self.keys_of(source, with, Among::All, &mut is_free)?;
         for key in &keys {
             memory.take(key)?;

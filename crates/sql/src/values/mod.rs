@@ -8,7 +8,6 @@ pub(crate) mod big;
 pub(crate) mod cast;
 mod collation_names;
 pub(crate) mod collations;
-mod comparison;
 pub(crate) mod exact;
 pub(crate) mod hashes;
 pub(crate) mod hstore;
@@ -32,4 +31,4 @@ pub(crate) mod zone_lists;
 pub(crate) mod zoned_times;
 pub(crate) mod zones;
 
-pub(crate) use comparison::Comparison;
+pub(crate) use sardonyx_rows::condition::Comparison;

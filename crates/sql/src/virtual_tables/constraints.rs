@@ -221,7 +221,7 @@ pub(crate) fn constraints_of(
         let condition = shown_check(condition, &relation.schema);
         let definition = format!("CHECK (({condition}))");
         add(Constraint {
-            columns: read.map_or_else(|_| Vec::new(), |check| check.columns()),
+            columns: read.map_or_else(|_| Vec::new(), |check| check.columns().to_vec()),
             ..plain(name, "c", definition)
         });
     }

@@ -244,3 +244,39 @@ fn a_program_that_speaks_sql_declares_any_condition() {
     let shown = format!("{shown:?}");
     assert!(shown.contains("\\\"Id\\\" > 0"), "{shown}");
 }
+
+#[test]
+fn a_condition_that_sql_declares_is_tested_by_every_program_if_it_reads_the_same_there() {
+    let fresh = Fresh::new();
+    let table = "CREATE TABLE t (id int PRIMARY KEY, \"Id\" int, small smallint, name text, code varchar(5), pad char(3), \
+                 price numeric(10,2), day date, seen timestamp, rate float8, active bool)";
+    run(&mut fresh.session(), table).expect(table);
+    for (condition, of_every_program) in [
+        ("id > 0 AND NOT (small = 3 OR small IS NULL)", true),
+        ("id IN (1, 2, 3) AND id BETWEEN 0 AND small", true),
+        ("price >= 0 AND price < 99.5", true),
+        ("name LIKE 'A%' OR code = 'x'", true),
+        ("day > '2020-01-31' AND day < DATE '2030-01-31'", true),
+        ("active", true),
+        ("t.id > 0", true),
+        ("\"Id\" > 0", true),
+        ("ID > 0", true),
+        ("id % 2 = 0", false),
+        ("name LIKE 'a\\'", false),
+        ("pad = 'x'", false),
+        ("id = '7'", false),
+        ("seen > '2020-01-01 00:00:00+02'", false),
+        ("rate < 0.1", false),
+        ("day > '01/02/2020'", false),
+        ("name IS DISTINCT FROM 'x'", false),
+    ] {
+        let added = format!("ALTER TABLE t ADD CONSTRAINT added CHECK ({condition})");
+        run(&mut fresh.session(), &added).expect(&added);
+        let database = fresh.database.tables().expect("in main memory");
+        let read = database.read(|view| Ok(view.rows("t")?.schema().checks.clone()));
+        let checks = read.expect("it is there");
+        let (_, text) = checks.last().expect("it was added");
+        assert_eq!(!text.starts_with("$sql "), of_every_program, "{text}");
+        run(&mut fresh.session(), "ALTER TABLE t DROP CONSTRAINT added").expect("it is dropped");
+    }
+}

@@ -1,6 +1,6 @@
 //! Fingerprints of tables: one comparison finds that a handle's type is not the table's.
 
-use sardonyx_base::hash::Fnv1a;
+use sardonyx_base::hash::{Fnv1a, scattered};
 use sardonyx_rows::record::Record;
 use sardonyx_rows::schema::Schema;
 use sardonyx_storage::catalogue::{Definition, Kind};
@@ -15,7 +15,7 @@ pub(crate) fn fingerprint_of_table(definition: &Definition, schema: &Schema) -> 
 
 /// The fingerprint of a table whose rows do not begin with a record of any type.
 pub(super) fn without_records(fingerprint: u64) -> u64 {
-    fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    scattered(fingerprint)
 }
 
 /// The fingerprint of a table's definition.

@@ -1,5 +1,6 @@
 //! Records of 8 bytes in an area, and operations that add to them.
 
+use sardonyx_base::random::Random;
 use sardonyx_multilevel::{
     Area, Database, DatabaseError, Inverse, LockRequests, LockSpace, Mode, Operation, Options,
     PAGE_SIZE, PageId, PageLog, Pages, Recorded, Stop, Strategy,
@@ -160,4 +161,21 @@ pub fn open(
     let database = options(way).open_on(Arc::new(disk.clone()))?;
     let area = database.area("records", 4)?;
     Ok((database, area))
+}
+
+/// Draws of numbers below a bound: the remainders of a seed's numbers.
+pub struct Numbers(Random);
+
+impl Numbers {
+    pub fn new(seed: u64) -> Self {
+        Numbers(Random::new(seed))
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0.next() % bound
+    }
+
+    pub fn index(&mut self, bound: usize) -> usize {
+        self.below(bound as u64) as usize
+    }
 }

@@ -12,6 +12,7 @@ mod action;
 mod oracle;
 mod world;
 
+use crate::common::Numbers;
 use action::{Action, Model, actions, all_contents, few_actions};
 use sardonyx_base::random::stride;
 use sardonyx_lock::Compatibility;
@@ -100,38 +101,25 @@ fn all_histories_of_three_operations_over_three_keys() {
     exhaust_part(3, &[1, 1, 2], Width(900), Inherit::Always, each);
 }
 
-/// A generator of random numbers (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ mixed >> 31) % bound as u64) as usize
-    }
-}
-
 /// A random history of three transactions, begun anew as they end. `Some` if it was wrong.
 fn random_history(seed: u64, width: Width, locks: Locks) -> Option<String> {
     const KEYS: u8 = 6;
-    let mut random = Random(seed);
-    let bits = random.below(1 << KEYS);
+    let mut random = Numbers::new(seed);
+    let bits = random.index(1 << KEYS);
     let initial = all_contents(KEYS).nth(bits).expect("contents");
     let mut world = World::new(width, &initial, locks);
     let mut history = Vec::new();
     let mut aborting = [false; 3];
-    for step in 0..8 + random.below(24) {
-        let transaction = random.below(3);
+    for step in 0..8 + random.index(24) {
+        let transaction = random.index(3);
         let (number, abort) = (transaction as u8, &mut aborting[transaction]);
-        match random.below(10) {
+        match random.index(10) {
             _ if *abort => *abort = world.abort_step(number),
             0 => world.commit(number),
             1 => *abort = world.abort_step(number),
             _ => {
                 let choice = actions(KEYS, step as u8 + 1);
-                let action = choice[random.below(choice.len())];
+                let action = choice[random.index(choice.len())];
                 if world.act(number, action) {
                     history.push((number, action));
                 }
@@ -139,7 +127,7 @@ fn random_history(seed: u64, width: Width, locks: Locks) -> Option<String> {
         }
     }
     for (transaction, aborting) in aborting.into_iter().enumerate() {
-        world.end(transaction as u8, !aborting && random.below(2) == 0);
+        world.end(transaction as u8, !aborting && random.index(2) == 0);
     }
     world.index.check(&world.pages).unwrap();
     let wrong = !world.is_serial();

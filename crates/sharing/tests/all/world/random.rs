@@ -1,20 +1,16 @@
-//! A small generator of pseudo-random numbers: the same seed gives the same numbers everywhere.
+//! Draws of pseudo-random numbers: the same seed gives the same ones everywhere.
 
-/// SplitMix64.
+/// A generator of a world.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(sardonyx_base::random::Random);
 
 impl Random {
     pub fn new(seed: u64) -> Self {
-        Random(seed)
+        Random(sardonyx_base::random::Random::new(seed))
     }
 
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
+        self.0.next()
     }
 
     /// A number below `bound`, which is not 0.

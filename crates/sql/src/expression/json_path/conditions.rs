@@ -3,8 +3,9 @@
 use super::{Found, Item, Status, Walk};
 use crate::error::SqlError;
 use crate::expression::patterns::Options;
+use crate::values::Comparison;
 use crate::values::json_tree::Json;
-use crate::values::jsonpath::{Chain, Compared, Node, Pattern};
+use crate::values::jsonpath::{Chain, Node, Pattern};
 use sardonyx_rows::condition::compare;
 use std::cmp::Ordering;
 
@@ -149,10 +150,10 @@ impl<'a> Walk<'a> {
 }
 
 /// The truth of a comparison: only values of one type without parts have an order. A null differs from all others.
-fn compared_values(compared: Compared, one: &Json, other: &Json) -> Result<Truth, SqlError> {
+fn compared_values(compared: Comparison, one: &Json, other: &Json) -> Result<Truth, SqlError> {
     let order = match (one, other) {
         (Json::Null, Json::Null) => Ordering::Equal,
-        (Json::Null, _) | (_, Json::Null) => return Ok(Some(compared == Compared::NotEqual)),
+        (Json::Null, _) | (_, Json::Null) => return Ok(Some(compared == Comparison::Unequal)),
         (Json::Bool(one), Json::Bool(other)) => one.cmp(other),
         (Json::Text(one), Json::Text(other)) => one.cmp(other),
         (Json::Number(one), Json::Number(other)) => {
@@ -167,14 +168,7 @@ fn compared_values(compared: Compared, one: &Json, other: &Json) -> Result<Truth
         }
         _ => return Ok(None),
     };
-    Ok(Some(match compared {
-        Compared::Equal => order.is_eq(),
-        Compared::NotEqual => order.is_ne(),
-        Compared::Less => order.is_lt(),
-        Compared::LessOrEqual => order.is_le(),
-        Compared::Greater => order.is_gt(),
-        Compared::GreaterOrEqual => order.is_ge(),
-    }))
+    Ok(Some(compared.accepts(order)))
 }
 
 fn options(pattern: &Pattern) -> Options {

@@ -9,6 +9,7 @@ mod reading;
 mod tokens;
 mod writing;
 
+use super::Comparison;
 use crate::error::{SqlError, code};
 
 /// The most steps, operators and values of a path: they are walked by recursion.
@@ -41,29 +42,6 @@ impl Operator {
             Operator::Multiply => "*",
             Operator::Divide => "/",
             Operator::Modulo => "%",
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Compared {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-}
-
-impl Compared {
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Compared::Equal => "==",
-            Compared::NotEqual => "!=",
-            Compared::Less => "<",
-            Compared::LessOrEqual => "<=",
-            Compared::Greater => ">",
-            Compared::GreaterOrEqual => ">=",
         }
     }
 }
@@ -151,7 +129,7 @@ pub(crate) enum Node {
     Not(Chain),
     IsUnknown(Chain),
     Exists(Chain),
-    Compare(Compared, Chain, Chain),
+    Compare(Comparison, Chain, Chain),
     StartsWith(Chain, Chain),
     LikeRegex(Chain, Pattern),
 }

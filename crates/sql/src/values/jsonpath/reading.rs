@@ -2,7 +2,8 @@
 
 use super::tokens::{Kind, Token, tokens, wrong};
 use super::{
-    Chain, Compared, JsonPath, LAST_LEVEL, Method, NODES_MAX, Node, Operator, Pattern, too_complex,
+    Chain, Comparison, JsonPath, LAST_LEVEL, Method, NODES_MAX, Node, Operator, Pattern,
+    too_complex,
 };
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, shortened, text_of};
@@ -191,12 +192,12 @@ impl<'t> Reader<'t> {
         }
         let left = self.sum()?;
         let compared = match self.next() {
-            token if token.is("==") => Compared::Equal,
-            token if token.is("!=") || token.is("<>") => Compared::NotEqual,
-            token if token.is("<=") => Compared::LessOrEqual,
-            token if token.is("<") => Compared::Less,
-            token if token.is(">=") => Compared::GreaterOrEqual,
-            token if token.is(">") => Compared::Greater,
+            token if token.is("==") => Comparison::Equal,
+            token if token.is("!=") || token.is("<>") => Comparison::Unequal,
+            token if token.is("<=") => Comparison::LessOrEqual,
+            token if token.is("<") => Comparison::Less,
+            token if token.is(">=") => Comparison::GreaterOrEqual,
+            token if token.is(">") => Comparison::Greater,
             token if token.keyword() == Some("starts") => {
                 self.check_expression(&left)?;
                 self.at += 1;

@@ -1,6 +1,6 @@
 //! The one text of a path.
 
-use super::{Chain, JsonPath, LAST_LEVEL, Node, Operator};
+use super::{Chain, Comparison, JsonPath, LAST_LEVEL, Node, Operator};
 use crate::values::json::push_text;
 
 /// The text of a path.
@@ -59,7 +59,7 @@ fn push_head(node: &Node, in_parentheses: bool, has_steps: bool, out: &mut Strin
     match node {
         Node::And(left, right) => infix(left, "&&", right),
         Node::Or(left, right) => infix(left, "||", right),
-        Node::Compare(compared, left, right) => infix(left, compared.symbol(), right),
+        Node::Compare(compared, left, right) => infix(left, symbol_of(*compared), right),
         Node::Arithmetic(operator, left, right) => infix(left, operator.symbol(), right),
         Node::StartsWith(left, right) => infix(left, "starts with", right),
         Node::LikeRegex(text, pattern) => {
@@ -148,5 +148,14 @@ fn push_step(node: &Node, out: &mut String) {
             out.push_str("()");
         }
         head => push_head(head, true, false, out),
+    }
+}
+
+/// A comparison's operator as paths write it.
+fn symbol_of(comparison: Comparison) -> &'static str {
+    match comparison {
+        Comparison::Equal => "==",
+        Comparison::Unequal => "!=",
+        other => other.symbol(),
     }
 }
