@@ -71,6 +71,7 @@ impl Lease {
     }
 
     /// The present act.
+    #[inline]
     pub fn renewal(&self, now: Instant) -> Renewal {
         if now >= self.until() {
             return Renewal::Lost;

@@ -163,6 +163,7 @@ impl Share {
     }
 
     #[cold]
+    #[inline]
     fn grow(&mut self, bytes: usize) -> Result<(), Exhausted> {
         // So many are for all: what frees memory needs some, too.
         if bytes > STEP_BYTES {

@@ -81,6 +81,7 @@ impl Process {
 
 /// The state of a process that is stopped, as the system says: `T` (stopped) or `t` (by a debugger). `None` if it
 /// is not, or if the system does not say.
+#[inline]
 pub fn stopped_state(process: u32) -> Option<char> {
     let (state, _) = state_and_start(process)?;
     matches!(state, 'T' | 't').then_some(state)
@@ -88,6 +89,7 @@ pub fn stopped_state(process: u32) -> Option<char> {
 
 /// The time at which a process began, in the system's ticks since it started. With the process id it names one process,
 /// since ids are used again. `None` if the process has ended, or if the system does not say.
+#[inline]
 pub fn start_of(process: u32) -> Option<u64> {
     let (state, start) = state_and_start(process)?;
     (!matches!(state, 'Z' | 'X')).then_some(start)

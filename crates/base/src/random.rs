@@ -26,6 +26,7 @@ pub fn asked(variable: &str) -> Option<u64> {
 ///
 /// # Panics
 /// As [`asked`].
+#[inline]
 pub fn seeds(few: u64) -> u64 {
     asked("SARDONYX_SEEDS").unwrap_or(few)
 }
@@ -34,6 +35,7 @@ pub fn seeds(few: u64) -> u64 {
 ///
 /// # Panics
 /// As [`asked`].
+#[inline]
 pub fn cases(few: u32) -> u32 {
     u32::try_from(seeds(few.into())).unwrap_or(u32::MAX)
 }
@@ -43,6 +45,7 @@ pub fn cases(few: u32) -> u32 {
 ///
 /// # Panics
 /// As [`asked`].
+#[inline]
 pub fn stride(few: usize) -> usize {
     match asked("SARDONYX_SEEDS") {
         Some(_) => 1,

@@ -21,6 +21,7 @@ impl Seeds {
     ///
     /// # Panics
     /// A variable of the environment is no number.
+    #[inline]
     pub fn new(first: u64, few: u64) -> Seeds {
         Seeds::chosen(first, few, asked("SARDONYX_SEED"), asked("SARDONYX_SEEDS"))
     }

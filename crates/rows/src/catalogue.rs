@@ -26,6 +26,7 @@ impl Relations {
     }
 
     /// The tables that may have an index of a name, in the order of their numbers.
+    #[inline]
     pub fn indexed(&self, name: &str) -> Vec<u16> {
         self.index_names.tables(name)
     }

@@ -95,6 +95,7 @@ pub fn declared_rows<R: Record>() -> Result<Schema, TableError> {
 }
 
 /// The first thing that a table has beyond rows that depend on nothing else, if any; `schemas` are all that are stored.
+#[inline]
 pub fn beyond_rows(number: u16, schemas: &BTreeMap<u16, Schema>) -> Option<&'static str> {
     let own = schemas.get(&number).and_then(Schema::beyond_rows);
     own.or_else(|| {

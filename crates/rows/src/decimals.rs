@@ -66,6 +66,7 @@ fn product(a: u128, b: u128) -> (u128, u128) {
 }
 
 /// The quotient of a number of two halves, and the rest: `None` by zero, and if it has more than 128 bits.
+#[inline]
 fn divide(high: u128, low: u128, divisor: u128) -> Option<(u128, u128)> {
     if high == 0 {
         return Some((low.checked_div(divisor)?, low % divisor));

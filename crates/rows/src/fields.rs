@@ -83,6 +83,7 @@ fn find_column(
 }
 
 #[cold]
+#[inline]
 fn no_such_column(
     table: &str,
     (name, kind, nullable): &FieldColumn,

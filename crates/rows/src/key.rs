@@ -221,6 +221,7 @@ pub fn prefix(key: &[u8]) -> u64 {
 }
 
 /// The first key behind all that begin with these bytes; `None` if there can be none.
+#[inline]
 pub fn behind(mut beginning: Vec<u8>) -> Option<Vec<u8>> {
     while beginning.last() == Some(&u8::MAX) {
         beginning.pop();

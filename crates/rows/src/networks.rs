@@ -202,6 +202,7 @@ impl Network {
 
 impl fmt::Display for Network {
     /// The text of an `inet`, whose mask is left out if it covers the address.
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.bits == self.most_bits() {
             true => f.write_str(&self.host()),
@@ -229,6 +230,7 @@ fn bytes_of(is_six: bool, address: u128) -> ([u8; 16], usize) {
 }
 
 /// Takes the number at the beginning of a text; `None` if there is none, or it is above `most`.
+#[inline]
 fn take_number(text: &mut &[u8], most: u32) -> Option<u8> {
     let mut number = None;
     while let [digit @ b'0'..=b'9', rest @ ..] = text {
@@ -242,6 +244,7 @@ fn take_number(text: &mut &[u8], most: u32) -> Option<u8> {
 }
 
 /// The mask behind an address, if a text has one: nothing may follow it.
+#[inline]
 fn take_mask(text: &[u8], most: u8) -> Option<Option<u8>> {
     match text {
         [] => Some(None),
@@ -254,6 +257,7 @@ fn take_mask(text: &[u8], most: u8) -> Option<Option<u8>> {
     }
 }
 
+#[inline]
 fn number_of(octets: &[u8]) -> u128 {
     let whole = octets.iter().chain(std::iter::repeat(&0)).take(4);
     whole.fold(0, |before, octet| before << 8 | u128::from(*octet))
@@ -361,6 +365,7 @@ fn push_four(address: u128, text: &mut String) {
 }
 
 /// The longest run of zeros, the first of several, as its first word and its length: none of fewer than two.
+#[inline]
 fn zeros_of(words: &[u16]) -> (usize, usize) {
     let (mut best, mut at) = ((0, 1), 0);
     while at < words.len() {

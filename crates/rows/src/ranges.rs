@@ -80,6 +80,7 @@ impl<'b> Bound<'b> {
     }
 
     /// Decoded; `None` without a bound.
+    #[inline]
     pub fn value(self, of: RangeOf) -> Option<Value> {
         self.value.and_then(|bytes| of.read(bytes))
     }
@@ -187,6 +188,7 @@ impl<'b> Range<'b> {
     }
 
     /// It as bytes, as a column has them.
+    #[inline]
     pub fn encode(self) -> Vec<u8> {
         let Some((lower, upper)) = self.0 else {
             return vec![EMPTY];
@@ -333,6 +335,7 @@ impl<'b> Range<'b> {
     ///
     /// # Errors
     /// [`NotARange`].
+    #[inline]
     pub fn of_bounds(of: RangeOf, lower: Given, upper: Given) -> Result<Vec<u8>, NotARange> {
         let bytes = |value: &Value| {
             let bytes = of.bytes(value.as_ref());

@@ -249,6 +249,7 @@ impl Catalogue {
     }
 
     /// Bytes of memory that a changed copy takes beside those that it shares.
+    #[inline]
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
             + self.definitions.bytes_of_change()
@@ -470,6 +471,7 @@ impl Catalogue {
 }
 
 /// In the order of their pages.
+#[inline]
 fn sort_by_place(extents: &mut [Extent]) {
     extents.sort_unstable_by_key(|extent| extent.first_page);
 }

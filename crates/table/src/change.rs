@@ -192,14 +192,17 @@ impl DefineRows for Transaction<'_> {
         Transaction::create_table(self, name, schema)
     }
 
+    #[inline]
     fn drop_table(&mut self, name: &str) -> Result<(), Error> {
         Transaction::drop_table(self, name)
     }
 
+    #[inline]
     fn truncate(&mut self, name: &str) -> Result<(), Error> {
         Transaction::truncate(self, name)
     }
 
+    #[inline]
     fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error> {
         Transaction::rename_table(self, name, to)
     }

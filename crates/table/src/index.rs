@@ -217,6 +217,7 @@ impl HashIndex {
     }
 
     /// Bytes of its places, in the index store.
+    #[inline]
     pub fn places_bytes(&self) -> u64 {
         let places = self.shards.places.iter().filter(|places| places.at > 0);
         places.map(|places| (places.mask as u64 + 1) * 8).sum()

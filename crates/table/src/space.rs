@@ -224,6 +224,7 @@ impl TableSpace {
     }
 
     /// Bytes of memory that the indexes take.
+    #[inline]
     pub fn index_bytes(&self) -> usize {
         self.tables
             .iter()
@@ -234,12 +235,14 @@ impl TableSpace {
     }
 
     /// Bytes of the pages that are in memory: others of an extent were never touched.
+    #[inline]
     pub fn touched_bytes(&self) -> u64 {
         let runs = self.store.touched();
         runs.iter().map(|run| run.end - run.start).sum::<u64>() * PAGE_SIZE as u64
     }
 
     /// The memory of all indexes, by use.
+    #[inline]
     pub fn index_memory(&self) -> IndexMemory {
         let tables = self.tables.iter().flatten();
         let hashed: u64 = tables.map(|table| table.index.places_bytes()).sum();
@@ -521,6 +524,7 @@ impl<'a> View<'a> {
     }
 
     /// Bytes of memory that the indexes take.
+    #[inline]
     pub fn index_bytes(&self) -> usize {
         self.space.index_bytes()
     }

@@ -169,6 +169,7 @@ impl TableState {
     }
 
     /// With the description of another state of the same table, and its own rows.
+    #[inline]
     pub fn described_as(mut self, other: &TableState) -> Self {
         self.take_schema(Arc::clone(&other.schema), other.schema_is_stored);
         self.is_hashed = other.is_hashed;

@@ -24,6 +24,7 @@ pub(super) struct IndexNames {
 
 impl IndexNames {
     /// The tables that may have an index of a name, in their order.
+    #[inline]
     pub fn tables(&self, name: &str) -> Vec<u16> {
         let hash = hash_of(name);
         let list = self.lists.get(hash as usize % LISTS);

@@ -121,6 +121,7 @@ impl HeldReferences {
     }
 
     /// The references with notes, in the order of their tables' numbers and their names.
+    #[inline]
     pub fn references(&self) -> Vec<HeldReference> {
         let noted = self.noted.iter().flat_map(|noted| noted.places());
         let noted = noted.map(|(table, is_key, name)| HeldReference {

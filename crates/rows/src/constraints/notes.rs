@@ -41,6 +41,7 @@ impl OfPlace {
     }
 
     /// The notes that are due, in the order of their values. One may come twice.
+    #[inline]
     pub fn due(&self, due: Due) -> impl Iterator<Item = (&NoteKey, &Note)> {
         let (all, deleted, changed) = match due.now {
             true => (Some(&self.all), None, None),
@@ -78,6 +79,7 @@ impl OfPlace {
         self.set_why(&key, why);
     }
 
+    #[inline]
     fn remove(&mut self, key: &NoteKey) -> Option<Note> {
         let note = self.all.remove(key)?;
         self.deleted.remove(key);
@@ -139,6 +141,7 @@ impl Notes {
     }
 
     /// The notes are again as they were at a mark.
+    #[inline]
     pub fn return_to(&mut self, mark: usize) {
         let steps = self.at_marks.get(mark).copied().unwrap_or_default();
         self.at_marks.truncate(mark + 1);
@@ -150,6 +153,7 @@ impl Notes {
         }
     }
 
+    #[inline]
     fn take_back(&mut self, step: Step) {
         match step {
             Step::Noted(place, key, before) => {
@@ -191,6 +195,7 @@ impl Notes {
     }
 
     /// Drops the notes of a place that were due. They come again with a mark if it `has_marks`.
+    #[inline]
     pub fn checked(&mut self, place: &Place, due: Due, has_marks: bool) {
         let Some(notes) = self.places.get_mut(place) else {
             return;

@@ -70,6 +70,7 @@ impl RangeOf {
     }
 
     /// The bytes of a value; `None` if it is none of the type.
+    #[inline]
     pub fn bytes(self, value: ValueRef<'_>) -> Option<Vec<u8>> {
         Some(match (self, value) {
             (RangeOf::Int4, ValueRef::Int(value)) => of_int4(i32::try_from(value).ok()?),
@@ -86,6 +87,7 @@ impl RangeOf {
     }
 
     /// The value of bytes that [`RangeOf::bytes`] wrote.
+    #[inline]
     pub(super) fn read(self, bytes: &[u8]) -> Option<Value> {
         Some(match self {
             RangeOf::Int4 => Value::Int(int4(bytes)?.into()),
@@ -108,6 +110,7 @@ impl RangeOf {
     }
 
     /// The bytes of the next value; `None` if there is none.
+    #[inline]
     pub(super) fn next(self, bytes: &[u8]) -> Option<Vec<u8>> {
         match self {
             RangeOf::Int4 => Some(of_int4(int4(bytes)?.checked_add(1)?)),
@@ -189,6 +192,7 @@ fn non_finite(bytes: &[u8]) -> Option<NonFinite> {
     }
 }
 
+#[inline]
 fn of_decimal(units: i128, scale: u8) -> Option<Vec<u8>> {
     let more = SCALE_MAX.checked_sub(scale.into())?;
     let power = 10_i128.pow(scale.into());

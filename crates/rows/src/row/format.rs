@@ -347,6 +347,7 @@ impl RowFormat {
     ///
     /// # Errors
     /// The errors of reading it.
+    #[inline]
     pub fn copy_of(&self, row: &impl ReadRow) -> Result<Vec<u8>, TableError> {
         let mut all = RowWriter::new(self.schema.columns.len());
         for (number, _) in self.schema.live_columns() {
@@ -442,6 +443,7 @@ impl RowFormat {
 
     /// The error of a row whose key exists already.
     #[cold]
+    #[inline]
     pub fn duplicate(&self, row: &[u8]) -> TableError {
         let mut key = Vec::new();
         let mut values = Vec::new();

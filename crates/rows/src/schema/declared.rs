@@ -280,6 +280,7 @@ impl Declared {
     }
 
     /// True if it adds something to the column.
+    #[inline]
     pub fn says_something(&self) -> bool {
         self.not_null || self.default.is_some() || self.limit() != Limit::None
     }

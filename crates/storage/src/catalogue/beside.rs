@@ -83,6 +83,7 @@ impl Catalogue {
     }
 
     /// Gives a table the extents of another one. It has none of its own.
+    #[inline]
     fn give_extents(&mut self, from: u16, to: u16) {
         let places: Vec<u32> = self.places_of(from);
         for place in &places {

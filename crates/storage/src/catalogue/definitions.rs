@@ -108,6 +108,7 @@ impl Definitions {
     }
 
     /// The first number whose definition differs from another list's.
+    #[inline]
     pub fn first_difference(&self, other: &Definitions) -> Option<usize> {
         let mut unshared = self.unshared(other).into_iter();
         unshared.find(|number| self.get(*number) != other.get(*number))
@@ -220,6 +221,7 @@ impl<'a> IntoIterator for &'a Definitions {
 }
 
 impl PartialEq for Definitions {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.first_difference(other).is_none()
     }

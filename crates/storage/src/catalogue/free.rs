@@ -283,6 +283,7 @@ impl Catalogue {
     }
 
     /// The places of the extents of a table or area, in the order in which it got them.
+    #[inline]
     pub(super) fn places_of(&self, number: u16) -> Vec<u32> {
         if self.is_large {
             let places = self.places.get(usize::from(number));
@@ -339,6 +340,7 @@ impl Catalogue {
     }
 
     /// Frees the extent at a place of a large catalogue. It becomes one with free neighbours.
+    #[inline]
     fn free_place(&mut self, place: u32) {
         let Some(placed) = self.extents[place as usize] else {
             return;

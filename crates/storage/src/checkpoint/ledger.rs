@@ -160,6 +160,7 @@ impl Ledger {
     }
 
     /// Sets the recorder of the store's progress.
+    #[inline]
     pub fn set_record(&self, record: Weak<dyn RecordsStore>) {
         let _ = self.record.set(record);
     }

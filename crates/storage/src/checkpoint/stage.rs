@@ -167,6 +167,7 @@ impl CheckpointStage {
     }
 
     /// Sets the recorder of the store's progress.
+    #[inline]
     pub fn set_record(&self, record: Weak<dyn RecordsStore>) {
         self.ledger.set_record(record);
     }

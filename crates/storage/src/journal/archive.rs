@@ -347,6 +347,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// The disk's.
+    #[inline]
     pub fn is_overtaken(&self) -> Result<bool, JournalError> {
         let oldest = files(&*self.disk)?.first().copied();
         Ok(match (self.file_number(), oldest) {

@@ -147,6 +147,7 @@ impl BufferPool {
     }
 
     /// The most bytes that the buffers take, if those in use have the usual size.
+    #[inline]
     pub fn bytes(&self) -> u64 {
         let state = self.state.lock();
         let free: usize = state.free.iter().map(AlignedBuffer::capacity).sum();

@@ -89,6 +89,7 @@ impl DurableEnd {
     }
 
     /// `None` if these bytes are no published end.
+    #[inline]
     fn decode(bytes: &[u8; BYTES]) -> Option<Self> {
         let mut unsigned = *bytes;
         unsigned[60..64].fill(0);

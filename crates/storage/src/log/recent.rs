@@ -85,6 +85,7 @@ impl RecentGroups {
     }
 
     /// The group of this number, if it is here.
+    #[inline]
     pub fn get(&self, number: u64) -> Option<GroupBytes> {
         let mut state = self.state.lock();
         self.look(&mut state, number);

@@ -521,6 +521,7 @@ pub struct LogPin {
 
 impl LogPin {
     /// Lets the log before `lsn` go.
+    #[inline]
     pub fn advance(&self, lsn: Lsn) {
         if !self.segments.process.is_current() {
             return;

@@ -78,6 +78,7 @@ impl Counters {
     }
 
     /// The values now.
+    #[inline]
     pub fn read(&self) -> LogStatistics {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         LogStatistics {

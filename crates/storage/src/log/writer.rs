@@ -399,6 +399,7 @@ impl LogWriter {
     }
 
     /// The newest groups in memory, for the carrier of the log to a store.
+    #[inline]
     pub fn recent(&self) -> &Arc<RecentGroups> {
         self.recent.get_or_init(Arc::default)
     }

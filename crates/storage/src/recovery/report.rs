@@ -62,16 +62,19 @@ pub struct RecoveryReport {
 
 impl RecoveryReport {
     /// Blocks loaded from the backup.
+    #[inline]
     pub fn blocks(&self) -> u64 {
         self.stripes.iter().map(|stripe| stripe.blocks).sum()
     }
 
     /// Bytes loaded from the backup.
+    #[inline]
     pub fn bytes(&self) -> u64 {
         self.stripes.iter().map(|stripe| stripe.bytes).sum()
     }
 
     /// Bytes of backup loaded in a second; 0 if nothing was loaded.
+    #[inline]
     pub fn load_bytes_per_second(&self) -> f64 {
         rate(self.bytes(), self.load_time)
     }

@@ -75,6 +75,7 @@ impl Boundary {
     }
 
     /// Its bytes.
+    #[inline]
     pub fn encode(&self) -> [u8; BOUNDARY_BYTES] {
         let mut bytes = [0; BOUNDARY_BYTES];
         let position = self.position;

@@ -44,6 +44,7 @@ impl EntryPosition {
     ///
     /// # Errors
     /// [`RemoteLogError::Identity`], [`RemoteLogError::Chain`].
+    #[inline]
     pub fn after(&self, identity: u64, entry: &Entry) -> Result<EntryPosition, RemoteLogError> {
         let head = entry.head();
         let number = self.next;

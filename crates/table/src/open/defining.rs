@@ -258,6 +258,7 @@ impl OpenRows {
     }
 
     /// Notes that the stage cannot make its definitions: its statements run again there.
+    #[inline]
     pub(super) fn note_changed(&mut self, number: u16) {
         self.definitions().changed.push(number);
     }

@@ -346,6 +346,7 @@ impl OpenRows {
         Ok(cell.get_or_init(|| known))
     }
 
+    #[inline]
     fn changed(&self, table: u16) -> Option<&Changed> {
         let changed = self.tables.get(table)?.changed.as_ref()?;
         (!changed.rows().is_empty()).then_some(changed)
@@ -478,6 +479,7 @@ impl OpenRows {
     }
 
     /// True if no row of the snapshot is one of this table: it is one of the transaction's own.
+    #[inline]
     fn is_own(&self, table: u16) -> bool {
         let table = self.tables.get(table);
         table.is_some_and(|table| table.is_own)

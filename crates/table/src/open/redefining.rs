@@ -165,14 +165,17 @@ impl DefineRows for OpenRows {
         OpenRows::create_table(self, name, schema)
     }
 
+    #[inline]
     fn drop_table(&mut self, name: &str) -> Result<(), Error> {
         OpenRows::drop_table(self, name)
     }
 
+    #[inline]
     fn truncate(&mut self, name: &str) -> Result<(), Error> {
         OpenRows::truncate(self, name)
     }
 
+    #[inline]
     fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error> {
         OpenRows::rename_table(self, name, to)
     }

@@ -17,6 +17,7 @@ pub(super) struct OpenTables {
 
 impl OpenTables {
     /// So many tables, which are unused.
+    #[inline]
     pub fn new(len: usize) -> Self {
         let mut tables = OpenTables::default();
         tables.resize(len);
@@ -24,6 +25,7 @@ impl OpenTables {
     }
 
     /// Has so many: those behind are forgotten, new ones are unused.
+    #[inline]
     pub fn resize(&mut self, len: usize) {
         self.parts.resize_with(len.div_ceil(PART), OnceCell::new);
         // The last part may have places behind the last table.
@@ -39,6 +41,7 @@ impl OpenTables {
         self.len
     }
 
+    #[inline]
     pub fn get(&self, table: u16) -> Option<&OpenTable> {
         let place = usize::from(table);
         if place >= self.len {
@@ -48,6 +51,7 @@ impl OpenTables {
         Some(&part.get_or_init(Box::default)[place % PART])
     }
 
+    #[inline]
     pub fn get_mut(&mut self, table: u16) -> Option<&mut OpenTable> {
         self.get(table)?;
         let place = usize::from(table);

@@ -74,6 +74,7 @@ impl ReadRows for OpenRows {
     }
 
     /// The notes of the function's reads are dropped, and their bytes given back. Keys that it has read in order stay.
+    #[inline]
     fn unnoted(&self, act: &mut dyn FnMut()) {
         let (noted, bytes) = (self.reads.take(), self.bytes.get());
         let kept = self.bytes_of_keys.get();

@@ -35,6 +35,7 @@ impl<'a> Transaction<'a> {
     ///
     /// # Errors
     /// The errors of [`Rows::insert`], but for a duplicate of the primary key.
+    #[inline]
     pub fn insert_or_find_row(
         &mut self,
         table: u16,

@@ -517,6 +517,7 @@ impl Transaction<'_> {
     }
 
     /// The same, in a call that may be undone.
+    #[inline]
     fn drop_all_left(&mut self) -> Result<(), TableError> {
         for number in 0..self.space.catalogue.definitions.len() as u16 {
             let name = &self.space.catalogue.definitions[usize::from(number)].name;

@@ -56,6 +56,7 @@ impl Run {
 
 impl Transaction<'_> {
     /// Sets columns of the row at an address, at which there is one.
+    #[inline]
     pub(crate) fn set_columns_at(
         &mut self,
         number: u16,

@@ -227,6 +227,7 @@ impl Transaction<'_> {
     }
 
     /// The references with notes, in the order of their tables' numbers and their names.
+    #[inline]
     pub fn held_references(&self) -> Vec<HeldReference> {
         self.held.references()
     }

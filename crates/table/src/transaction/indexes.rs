@@ -87,6 +87,7 @@ impl Transaction<'_> {
     }
 
     /// The ordered indexes in whose keys bytes of a row's fixed part are, as bits.
+    #[inline]
     pub(crate) fn indexes_touched(&self, table: u16, offset: usize, length: usize) -> u32 {
         let indexes = self.state(table).secondary.iter().enumerate();
         indexes.fold(0, |bits, (number, index)| {

@@ -236,6 +236,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// The errors of `change`; [`TableError::TransactionTooLarge`]. Nothing has changed then.
+    #[inline]
     pub(crate) fn keeping<T>(
         &mut self,
         number: u16,

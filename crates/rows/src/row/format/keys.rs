@@ -170,6 +170,7 @@ impl RowFormat {
 
     /// The error of a row whose key exists in a unique index already.
     #[cold]
+    #[inline]
     pub fn duplicate_value(&self, index: usize, bytes: &[u8]) -> TableError {
         let newest = self.newest(bytes);
         let bytes = newest.as_deref().unwrap_or(bytes);
