@@ -67,6 +67,7 @@ thread_local! {
         listed: None,
         waits: None,
         claims: None,
+        fired: RefCell::default(),
     };
 }
 

@@ -493,6 +493,8 @@ impl Compiler<'_> {
                 both(SqlType::Inet)
             }
             (SqlType::Unknown, known) | (known, SqlType::Unknown) => both(known),
+            // Both are texts of bits.
+            (a, b) if a.is_bits() && b.is_bits() => return Ok((left.expr, right.expr)),
             // Numbers of all types are compared without a conversion.
             (a, b) if a.is_number() && b.is_number() => return Ok((left.expr, right.expr)),
             (SqlType::Regclass | SqlType::Oid, b) if b.is_text() => both(SqlType::Regclass),
