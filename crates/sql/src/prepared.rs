@@ -1,6 +1,9 @@
 //! A prepared statement: parsed once, and compiled once for the present state of the tables.
 
+mod calls;
 mod compiled;
+
+use calls::calls_users;
 
 use crate::class::{
     Class, Special, class_of, draws, has_changes, notifies, sets_session, with_before_insert,
@@ -9,8 +12,8 @@ use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
 use crate::cursors::CursorCommand;
 use crate::database::Database;
+use crate::expression::Expr;
 use crate::expression::functions::naming_tables;
-use crate::expression::{Expr, is_known};
 use crate::names::qualified;
 use crate::on_commit::OnCommit;
 use crate::parse::comment::Comment;
@@ -22,9 +25,7 @@ use crate::plan::Planned;
 use crate::rights::Rights;
 use crate::search_path::SearchPath;
 use crate::types::SqlType;
-use sqlparser::ast::{
-    CopyTarget, Expr as Tree, ObjectName, Query, SelectItem, SetExpr, Statement, TableFactor,
-};
+use sqlparser::ast::{CopyTarget, ObjectName, Query, SetExpr, Statement};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -577,36 +578,6 @@ fn is_signal(statement: &Statement) -> bool {
         statement,
         Statement::LISTEN { .. } | Statement::UNLISTEN { .. } | Statement::NOTIFY { .. }
     )
-}
-
-/// True for a `SELECT` of functions alone, or from one function, which may be a user's.
-fn calls_users(query: &Query) -> bool {
-    let SetExpr::Select(select) = &*query.body else {
-        return false;
-    };
-    let is_of_user = |name: &ObjectName| match qualified(name) {
-        Ok((Some(schema), _)) => !matches!(&*schema, "pg_catalog" | "information_schema"),
-        Ok((None, name)) => !is_known(&name),
-        Err(_) => false,
-    };
-    let is_call = |tree: &Tree| matches!(tree, Tree::Function(called) if called.over.is_none() && is_of_user(&called.name));
-    match &select.from[..] {
-        [] => select.projection.iter().any(|item| match item {
-            SelectItem::UnnamedExpr(tree) => is_call(tree),
-            SelectItem::ExprWithAlias { expr, .. } => is_call(expr),
-            _ => false,
-        }),
-        [only] if only.joins.is_empty() => match &only.relation {
-            TableFactor::Table {
-                name,
-                args: Some(_),
-                ..
-            }
-            | TableFactor::Function { name, .. } => is_of_user(name),
-            _ => false,
-        },
-        _ => false,
-    }
 }
 
 /// True for a `SELECT` of expressions alone, which reads no table.

@@ -527,3 +527,17 @@ DROP SCHEMA app CASCADE
 
 statement ok
 DROP FUNCTION name_of(int), cheap(numeric), numbered, ids()
+
+query
+SELECT routine_name, routine_type, data_type, type_udt_name, routine_body, external_language, is_deterministic, is_null_call FROM information_schema.routines WHERE routine_name IN ('add', 'fact', 'evens', 'remove_item') ORDER BY 1
+----
+add|FUNCTION|integer|int4|SQL|SQL|NO|YES
+evens|FUNCTION|integer|int4|EXTERNAL|PLPGSQL|NO|NO
+fact|FUNCTION|bigint|int8|EXTERNAL|PLPGSQL|YES|NO
+remove_item|FUNCTION|void|void|SQL|SQL|NO|NO
+
+query
+SELECT ordinal_position, parameter_mode, parameter_name, data_type, udt_name, dtd_identifier FROM information_schema.parameters WHERE specific_name LIKE 'add\_item\_%' ORDER BY 1
+----
+1|IN|new_id|integer|int4|1
+2|IN|new_name|text|text|2

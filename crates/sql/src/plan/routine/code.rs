@@ -64,6 +64,10 @@ pub(crate) struct Place {
 }
 
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a body has few steps, and each is made once"
+)]
 pub(crate) enum Step {
     /// A statement whose rows are dropped.
     Run(Query),

@@ -9,10 +9,11 @@
 
 mod code;
 mod compile;
+mod host;
 mod run;
 
 pub(crate) use code::Code;
-pub(crate) use run::{Given, Host, Outcome, Reader};
+pub(crate) use host::{Given, Host, Outcome, Reader};
 
 use super::tree::{Input, SelectPlan, SeriesOf};
 use crate::error::{SqlError, code as codes};
