@@ -283,6 +283,7 @@ impl Aggregate {
                 if !matches!(of, SqlType::Void | SqlType::Json | SqlType::Jsonb)
                     && !of.is_record()
                     && !of.is_range()
+                    && !of.is_bits()
                     && !of.is_form() =>
             {
                 of
@@ -290,7 +291,7 @@ impl Aggregate {
             (AggregateKind::BoolAnd | AggregateKind::BoolOr, SqlType::Bool) => of,
             (
                 AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor,
-                SqlType::Int2 | SqlType::Int4 | SqlType::Int8,
+                SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Bit,
             ) => of,
             (AggregateKind::Spread(_), SqlType::Float4 | SqlType::Float8) => SqlType::Float8,
             (

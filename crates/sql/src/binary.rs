@@ -17,7 +17,7 @@ use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::search::{Query, Vector};
-use crate::values::{networks, objects, ranges, records, zoned_times};
+use crate::values::{bits, networks, objects, ranges, records, zoned_times};
 use sardonyx::schema::{Value, ValueRef};
 
 /// The byte before the text of a `jsonb` in the binary format.
@@ -79,6 +79,7 @@ pub fn encode_binary(
         }
         (SqlType::Uuid, ValueRef::Uuid(bytes)) => out.extend(bytes),
         (SqlType::Timetz, ValueRef::Bytes(bytes)) => zoned_times::send(bytes, out),
+        (SqlType::Bit | SqlType::Varbit, ValueRef::Text(text)) => bits::send(text, out),
         (SqlType::Inet | SqlType::Cidr, ValueRef::Bytes(bytes)) => networks::send(kind, bytes, out),
         (SqlType::Record, ValueRef::Bytes(bytes)) => send_record(bytes, scratch, out)?,
         (kind, ValueRef::Bytes(bytes)) if kind.is_range() => {
@@ -224,6 +225,7 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
             return zoned_times::receive(exactly(bytes).ok_or_else(wrong)?);
         }
         SqlType::Inet | SqlType::Cidr => return networks::receive(kind, bytes),
+        SqlType::Bit | SqlType::Varbit => return bits::receive(bytes),
         kind if kind.is_range() => return ranges::receive(kind, bytes),
         SqlType::OneChar => match bytes {
             [0] => Value::Text(String::new()),
@@ -285,6 +287,9 @@ mod tests {
         (SqlType::Inet, "192.168.1.5/24"),
         (SqlType::Inet, "2001:db8::1"),
         (SqlType::Cidr, "10.1.0.0/16"),
+        (SqlType::Bit, "101"),
+        (SqlType::Varbit, ""),
+        (SqlType::Varbit, "0000000110000000"),
         (SqlType::Int4Range, "[1,2147483647)"),
         (SqlType::Int8Range, "empty"),
         (SqlType::Int8Range, "(,)"),
@@ -408,6 +413,7 @@ mod tests {
                     && !matches!(kind, SqlType::Bool | SqlType::Float4 | SqlType::Numeric)
                     && kind != SqlType::Char
                     && !kind.is_network()
+                    && !kind.is_bits()
                     && !kind.is_range()
                     && kind.element().is_none()
                     && kind != SqlType::Void

@@ -256,6 +256,7 @@ impl StatementContext {
             listed: None,
             waits: None,
             claims: None,
+            fired: RefCell::default(),
         }
     }
 }

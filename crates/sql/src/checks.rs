@@ -65,6 +65,7 @@ thread_local! {
         listed: None,
         waits: None,
         claims: None,
+        fired: RefCell::default(),
     };
 }
 

@@ -1,7 +1,8 @@
 //! A database's tables, sequences, views and procedures as SQL that creates them again, here or in PostgreSQL.
 //!
 //! The statements are in an order that can be run: sequences without a column, tables, their indexes, references (which
-//! may form circles). Then views behind those that they read, procedures, comments, and the positions of sequences.
+//! may form circles). Then functions, views behind those that they read, triggers, procedures, comments, and the positions of
+//! sequences. Functions in SQL that name a view come behind the views.
 //!
 //! Invariant: a database that is created by this text declares itself by the same text.
 
@@ -13,9 +14,10 @@ use crate::index_names::shown_generated;
 use crate::keyspace;
 use crate::names::{name_of_sequence, quoted};
 use crate::parse::ProcedureDefinition;
-use crate::path::{beside, is_temporary, local, schema_of, written};
+use crate::path::{beside, is_temporary, kept, local, schema_of, written};
 use crate::plan::views::{names_read, query_width};
 use crate::relation::{DefaultValue, Relation, RelationColumn, kind, objects, parsed};
+use crate::routines::{self, Language, RoutineDefinition, trigger_as_sql};
 use crate::schemas::schemas;
 use crate::sequences::{Sequence, options_of};
 use crate::source::Source;
@@ -31,7 +33,7 @@ use std::fmt::Write as _;
 /// A part of a database's schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declaration {
-    /// `schema`, `type`, `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` (of a
+    /// `schema`, `type`, `table`, `index`, `reference`, `sequence`, `function`, `view`, `trigger`, `procedure`, `comment`, or `position` (of a
     /// sequence).
     pub kind: &'static str,
     /// The name; for an index, a reference or a comment the table's.
@@ -78,7 +80,13 @@ pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError>
     for relation in &relations {
         written.references(relation)?;
     }
+    let (later, first) = written.functions(source)?;
+    written.add_functions(&first)?;
     written.views(source, &relations)?;
+    written.add_functions(&later)?;
+    for relation in relations.iter().filter(is_table) {
+        written.triggers(relation)?;
+    }
     for relation in relations.iter().filter(|relation| !is_table(relation)) {
         written.indexes(relation);
     }
@@ -357,6 +365,52 @@ impl Writing<'_> {
             }
             let sql = view_sql(source, &name, &view)?;
             self.add("view", &name, sql);
+        }
+        Ok(())
+    }
+
+    /// The functions of users: those in SQL that may read a view, and all others, which views may call.
+    fn functions(
+        &self,
+        source: &dyn Source,
+    ) -> Result<(Vec<RoutineDefinition>, Vec<RoutineDefinition>), SqlError> {
+        let mut functions = routines::all(source)?;
+        functions.retain(|one| !is_temporary(&one.schema));
+        // Each may call those that were there before it.
+        functions.sort_by_key(|one| one.number);
+        let names: Vec<String> = views(source)?.into_iter().map(|(name, _)| name).collect();
+        let reads_view = |one: &RoutineDefinition| {
+            let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+            let mut words = one.body.split(|letter| !is_part(letter));
+            let is_view = |word: &str| names.iter().any(|name| local(name) == word);
+            one.language == Language::Sql && words.any(is_view)
+        };
+        Ok(functions.into_iter().partition(reads_view))
+    }
+
+    fn add_functions(&mut self, functions: &[RoutineDefinition]) -> Result<(), SqlError> {
+        for function in functions {
+            let sql = function.as_sql(self.source)?;
+            let sql = format!("{};", sql.trim_end());
+            self.add("function", &kept(&function.schema, &function.name), sql);
+        }
+        Ok(())
+    }
+
+    fn triggers(&mut self, relation: &Relation) -> Result<(), SqlError> {
+        for (name, notes) in &relation.notes.triggers {
+            let sql = trigger_as_sql(self.source, relation, (name, notes), false)?;
+            let Some(mut sql) = sql else { continue };
+            sql.push(';');
+            if notes.is_off {
+                let table = written(&relation.name);
+                let _ = write!(
+                    sql,
+                    " ALTER TABLE {table} DISABLE TRIGGER {};",
+                    quoted(name)
+                );
+            }
+            self.add("trigger", &relation.name, sql);
         }
         Ok(())
     }

@@ -115,6 +115,7 @@ impl ComputeDefaults for Computing {
             listed: None,
             waits: None,
             claims: None,
+            fired: RefCell::default(),
         };
         let with = Environment::new(&[], &context);
         context

@@ -325,6 +325,12 @@ impl SqlError {
         self
     }
 
+    /// True if it is about the engine, or a cancel request, and not about the statement.
+    pub(crate) fn is_of_the_engine(&self) -> bool {
+        let classes = ["53", "54", "57", "58", "XX"];
+        classes.iter().any(|class| self.code.starts_with(class))
+    }
+
     #[must_use]
     pub(crate) fn of_table(mut self, table: &str) -> Self {
         let (schema, table) = split(table);

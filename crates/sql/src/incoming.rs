@@ -14,7 +14,7 @@ use crate::plan::insert::{InsertPlan, plan_insert};
 use crate::plan::planning::Planning;
 use crate::relation::{ColumnNotes, Relation, StoredColumn, TableNotes};
 use crate::rights::Rights;
-use crate::running::{now, seed};
+use crate::running::{fire, now, seed};
 use crate::sequences::{Draws, SequenceChanges};
 use crate::source::Source;
 use crate::text::{decode_text_in, text_of};
@@ -335,6 +335,7 @@ impl Database {
         // References are checked when all rows are inserted, as in COPY.
         let insert = |tx: &mut dyn WriteTarget| plan.insert_rows(tx, &with, rows, &mut failed);
         let count = in_statement(tx, &with, insert)?;
+        fire(tx, &with)?;
         at_commit(tx)?;
         let mut draws = context.draws.into_inner();
         with_objects(tx, |objects| draws.make_usable(self.counters(), objects))?;

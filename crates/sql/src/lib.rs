@@ -83,6 +83,7 @@ mod procedures;
 mod relation;
 mod result;
 mod rights;
+mod routines;
 mod rows;
 mod running;
 mod schemas;

@@ -38,7 +38,8 @@ const fn class(
 const ANY_RANGE: u32 = 3831;
 
 /// All of them.
-pub(crate) const CLASSES: [OperatorClass; 27] = [
+pub(crate) const CLASSES: [OperatorClass; 29] = [
+    class(10002, "bit_ops", 423, 1560, true),
     class(10003, "bool_ops", 424, 16, true),
     class(10004, "bpchar_ops", 426, 1042, true),
     class(4219, "bpchar_pattern_ops", 2097, 1042, false),
@@ -67,6 +68,7 @@ pub(crate) const CLASSES: [OperatorClass; 27] = [
     class(3127, "timestamptz_ops", 434, 1184, true),
     class(10041, "timetz_ops", 2000, 1266, true),
     class(10065, "uuid_ops", 2968, 2950, true),
+    class(10043, "varbit_ops", 2002, 1562, true),
     class(10044, "varchar_ops", 1994, 25, false),
     class(4218, "varchar_pattern_ops", 2095, 25, false),
 ];

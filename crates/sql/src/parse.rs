@@ -43,7 +43,7 @@ mod words;
 mod wrapped;
 
 pub(crate) use arguments::variadic;
-pub(crate) use block::{Block, Handler, Line, Raise};
+pub(crate) use block::{Block, Handler, Line, Raise, Target, Variable, filled, parse_routine};
 pub(crate) use collations::collated;
 pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
@@ -298,6 +298,23 @@ pub(crate) fn parse_expression(text: &str) -> Result<Expr, SqlError> {
     expression.map_err(|error| syntax(text, error))
 }
 
+/// The type that a text names.
+///
+/// # Errors
+/// `42601`; `42704` for a type that does not exist.
+pub(crate) fn parsed_type(
+    text: &str,
+    names: &dyn crate::types::NamedTypes,
+) -> Result<crate::types::TypeSpec, SqlError> {
+    let mut parser = parser_of(text)?;
+    let data_type = parser.parse_data_type().and_then(|data_type| {
+        parser.expect_token(&Token::EOF)?;
+        Ok(data_type)
+    });
+    let data_type = data_type.map_err(|error| syntax(text, error))?;
+    crate::types::TypeSpec::of_data_type(&data_type, names)
+}
+
 /// A parser of a text, within the bounds.
 ///
 /// # Errors
@@ -390,7 +407,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     check_no_position(&tokens).map_err(|(error, at)| at_location(text, error, at))?;
     let tokens = with_recursions(with_rows_from(with_recursive_views(tokens)));
     let tokens = with_spellings(with_substrings(tokens));
-    let tokens = with_explained_queries(with_nested_queries(tokens));
+    let tokens = with_trigger_arguments(with_explained_queries(with_nested_queries(tokens)));
     let tokens = with_one_deferral(without_tablespaces(tokens)?);
     let tokens = with_arguments(with_symmetric(with_whole_rows(tokens)));
     let tokens = with_nested_sets(with_exclusions(with_cast_offsets(tokens)));
@@ -401,6 +418,32 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     );
     let tokens = with_identities(with_collations(with_truths(with_tables(tokens))));
     Ok(tables::with_columns(with_locks(without_modes(tokens))))
+}
+
+/// The arguments of a trigger's function as names in quotes: the parser knows no literals there.
+fn with_trigger_arguments(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_word = |token: &TokenWithSpan, word: &str| {
+        matches!(&token.token, Token::Word(found)
+            if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+    };
+    let is_space = |token: &&TokenWithSpan| matches!(token.token, Token::Whitespace(_));
+    let first = tokens.iter().find(|token| !is_space(token));
+    let is_trigger = first.is_some_and(|token| is_word(token, "create"))
+        && tokens
+            .iter()
+            .take(16)
+            .any(|token| is_word(token, "trigger"));
+    let Some(at) = tokens.iter().rposition(|token| is_word(token, "execute")) else {
+        return tokens;
+    };
+    for token in tokens.iter_mut().skip(at).filter(|_| is_trigger) {
+        let text = match &token.token {
+            Token::SingleQuotedString(text) | Token::Number(text, _) => text.clone(),
+            _ => continue,
+        };
+        token.token = Token::make_word(&text, Some('"'));
+    }
+    tokens
 }
 
 /// `TABLE t`, where a query begins, as `SELECT * FROM t`.

@@ -1,6 +1,9 @@
 //! A prepared statement: parsed once, and compiled once for the present state of the tables.
 
+mod calls;
 mod compiled;
+
+use calls::calls_users;
 
 use crate::class::{
     Class, Special, class_of, draws, has_changes, notifies, sets_session, with_before_insert,
@@ -107,6 +110,13 @@ impl Prepared {
         let class = match &statement {
             None => Class::Empty,
             Some(statement) => class_of(statement, &lower),
+        };
+        let class = match &statement {
+            // Such a function may change rows.
+            Some(Statement::Query(query)) if class == Class::Read && calls_users(query) => {
+                Class::Write
+            }
+            _ => class,
         };
         let notifies = notifies(&lower);
         let only_signals = match &statement {

@@ -6,7 +6,7 @@
 mod notes;
 mod objects;
 
-pub(crate) use notes::{ColumnNotes, ReferenceNotes, TableNotes, UpdateAction};
+pub(crate) use notes::{ColumnNotes, ReferenceNotes, TableNotes, TriggerNotes, UpdateAction};
 pub(crate) use objects::{
     BODY, BY_KIND, OBJECTS, delete_object, kind, object, objects, parsed, printed, put_object,
 };
@@ -363,6 +363,22 @@ pub(crate) fn store_notes(
         }
     }
     put_object(tx, kind::TABLE, &name, &printed(notes)?)
+}
+
+/// The first number of triggers in the catalogue, and the numbers for each table.
+const FIRST_TRIGGER: u32 = 11 << 24;
+const TRIGGERS: u32 = 128;
+
+/// The number that a trigger has in `pg_trigger`, by its place among those of its table.
+pub(crate) fn trigger_number(table: u16, place: usize) -> u32 {
+    FIRST_TRIGGER + u32::from(table) * TRIGGERS + place as u32
+}
+
+/// The table of a trigger of the catalogue, and its place there.
+pub(crate) fn trigger_of_number(number: u32) -> Option<(u16, usize)> {
+    let number = number.checked_sub(FIRST_TRIGGER)?;
+    let table = u16::try_from(number / TRIGGERS).ok()?;
+    Some((table, (number % TRIGGERS) as usize))
 }
 
 /// The number that a table has in `pg_class`.

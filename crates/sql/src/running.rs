@@ -3,11 +3,14 @@
 use crate::column::ResultColumn;
 use crate::constraints::in_statement;
 use crate::error::{SqlError, code};
-use crate::expression::Environment;
+use crate::expression::{Environment, Kept, Subquery};
 use crate::plan::Plan;
+use crate::plan::routine::{Host, Routine, calls_of};
 use crate::plan::target::Among;
+use crate::plan::tree::SelectPlan;
+use crate::plan::triggers::Fired;
 use crate::result::{Complete, Tag};
-use crate::rows::Table;
+use crate::rows::{Table, Values};
 use crate::source::Source;
 use crate::write_target::WriteTarget;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -49,6 +52,96 @@ pub(crate) fn run_plan(
     run_plan_among(tx, plan, with, Among::All)
 }
 
+/// Tables that functions of users change in a transaction.
+struct Changing<'t>(&'t mut dyn WriteTarget);
+
+impl Host for Changing<'_> {
+    fn source(&self) -> &dyn Source {
+        &*self.0
+    }
+
+    fn change(&mut self, plan: &Plan, with: &Environment<'_>) -> Result<(u64, Table), SqlError> {
+        let done = changes(self.0, plan, with, Among::All);
+        ended(self.0, with, done)
+    }
+
+    fn attempt(
+        &mut self,
+        with: &Environment<'_>,
+        steps: &mut dyn FnMut(&mut dyn Host) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        let mark = self.0.mark();
+        let effects = with.context.draws.borrow().changes.mark();
+        match steps(self) {
+            Ok(()) => Ok(self.0.release(mark)?),
+            Err(error) => {
+                self.0.return_to(mark)?;
+                with.context.draws.borrow_mut().changes.return_to(&effects);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Runs the triggers after the changes that a statement has made.
+///
+/// # Errors
+/// Those of their functions.
+pub(crate) fn fire(tx: &mut dyn WriteTarget, with: &Environment<'_>) -> Result<(), SqlError> {
+    let fired = std::mem::take(&mut *with.context.fired.borrow_mut());
+    for one in fired {
+        with.context.look_at_row()?;
+        if let Some(fired) = one.downcast_ref::<Fired>() {
+            fired.run(&mut Changing(tx), with)?;
+        }
+    }
+    Ok(())
+}
+
+/// The end of a statement that changes rows: its triggers run, or the changes of a failed one are forgotten.
+fn ended<R>(
+    tx: &mut dyn WriteTarget,
+    with: &Environment<'_>,
+    done: Result<R, SqlError>,
+) -> Result<R, SqlError> {
+    match done {
+        Ok(done) => fire(tx, with).map(|()| done),
+        Err(error) => {
+            with.context.fired.borrow_mut().clear();
+            Err(error)
+        }
+    }
+}
+
+/// Runs a query whose functions may change rows: their calls are made first, each once.
+fn run_calls(
+    tx: &mut dyn WriteTarget,
+    plan: &SelectPlan,
+    calls: &[&Subquery],
+    with: &Environment<'_>,
+) -> Result<Table, SqlError> {
+    let kept = Kept::default();
+    for call in calls {
+        let Some(routine) = Routine::of(call) else {
+            continue;
+        };
+        if !routine.code(&*tx)?.writes {
+            continue;
+        }
+        let alone = Environment {
+            of_parts: None,
+            ..*with
+        };
+        let rows = routine.rows_in(&mut Changing(tx), call, &Values(&[]), &alone)?;
+        kept.keep_part(call.number, rows);
+    }
+    let reading = Environment {
+        of_parts: Some(&kept),
+        ..*with
+    };
+    plan.run(&*tx, &reading)
+}
+
 /// The same; `UPDATE` and `DELETE` look at some rows of their table.
 ///
 /// # Errors
@@ -59,34 +152,37 @@ pub(crate) fn run_plan_among(
     with: &Environment<'_>,
     among: Among<'_>,
 ) -> Result<Read, SqlError> {
-    let changed = |(rows, table): (u64, Table)| {
-        let columns = plan.columns().cloned();
-        let complete = Complete::of(Tag::rows(plan.word(), rows));
-        (complete, columns.map(|columns| (table, columns)))
-    };
-    Ok(match plan {
-        Plan::Select(_) => read_plan(&*tx, plan, with)?,
-        Plan::Insert(insert) => {
-            let done = in_statement(tx, with, |tx| insert.run(tx, with))?;
-            changed(done)
+    if let Plan::Select(select) = plan {
+        let calls = calls_of(select);
+        if calls.is_empty() {
+            return read_plan(&*tx, plan, with);
         }
-        Plan::Update(update) => {
-            let done = in_statement(tx, with, |tx| update.run(tx, with, among))?;
-            changed(done)
-        }
-        Plan::Delete(delete) => {
-            let done = in_statement(tx, with, |tx| delete.run(tx, with, among))?;
-            changed(done)
-        }
-        Plan::Merge(merge) => {
-            let done = in_statement(tx, with, |tx| merge.run(tx, with))?;
-            changed(done)
-        }
-        Plan::Parts(parts) => {
-            let done = in_statement(tx, with, |tx| parts.run(tx, with))?;
-            changed(done)
-        }
-    })
+        let table = run_calls(tx, select, &calls, with)?;
+        let complete = Complete::of(Tag::rows("SELECT", table.rows));
+        return Ok((complete, Some((table, select.output.columns.clone()))));
+    }
+    let done = changes(tx, plan, with, among);
+    let (rows, table) = ended(tx, with, done)?;
+    let columns = plan.columns().cloned();
+    let complete = Complete::of(Tag::rows(plan.word(), rows));
+    Ok((complete, columns.map(|columns| (table, columns))))
+}
+
+/// Makes the changes of a plan. Returns their number, and the rows of `RETURNING`.
+fn changes(
+    tx: &mut dyn WriteTarget,
+    plan: &Plan,
+    with: &Environment<'_>,
+    among: Among<'_>,
+) -> Result<(u64, Table), SqlError> {
+    match plan {
+        Plan::Select(_) => Err(SqlError::new(code::INTERNAL, "a query is no change")),
+        Plan::Insert(insert) => in_statement(tx, with, |tx| insert.run(tx, with)),
+        Plan::Update(update) => in_statement(tx, with, |tx| update.run(tx, with, among)),
+        Plan::Delete(delete) => in_statement(tx, with, |tx| delete.run(tx, with, among)),
+        Plan::Merge(merge) => in_statement(tx, with, |tx| merge.run(tx, with)),
+        Plan::Parts(parts) => in_statement(tx, with, |tx| parts.run(tx, with)),
+    }
 }
 
 /// The system's clock, in microseconds since 1970.

@@ -180,6 +180,8 @@ pub(crate) struct Draws {
     pub tables: TableNames,
     /// The advisory locks that it gave back without having them, up to a bound: true for shared ones.
     pub not_held: Vec<bool>,
+    /// The messages of functions of users: severity, code and text.
+    pub told: Vec<(&'static str, &'static str, String)>,
 }
 
 /// The last numbers that a session drew from sequences. A copy is cheap as long as neither changes.

@@ -17,7 +17,7 @@ use crate::values::json_tree::Json;
 use crate::values::jsonpath::JsonPath;
 use crate::values::search::{Query, Vector};
 use crate::values::zones::{SessionZone, distance};
-use crate::values::{networks, objects, ranges, records};
+use crate::values::{bits, networks, objects, ranges, records};
 use floats::encode_float;
 use sardonyx::schema::{NonFinite, Value, ValueRef};
 use std::fmt::Write;
@@ -92,6 +92,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         SqlType::Interval => Interval::read(text).map(Interval::value),
         SqlType::Uuid => decode_uuid(text).map(Value::Uuid).ok_or_else(wrong),
         SqlType::Inet | SqlType::Cidr => networks::read(kind, text),
+        SqlType::Bit | SqlType::Varbit => bits::read(text),
         kind if kind.is_range() => ranges::read(kind, text, None),
         SqlType::Enum(of) => match of.position(text) {
             Some(position) => Ok(Value::Int(position.into())),

@@ -57,6 +57,10 @@ pub enum SqlType {
     Inet,
     /// `cidr`: the address of a network
     Cidr,
+    /// `bit`: so many bits
+    Bit,
+    /// `bit varying`: so many bits at most
+    Varbit,
     Int4Range,
     Int8Range,
     /// `numrange`
@@ -133,6 +137,8 @@ pub enum SqlType {
     UuidArray,
     InetArray,
     CidrArray,
+    BitArray,
+    VarbitArray,
     JsonArray,
     JsonbArray,
     JsonpathArray,
@@ -233,6 +239,7 @@ impl SqlType {
             SqlType::Timestamp => "timestamp",
             SqlType::Timestamptz => "timestamptz",
             SqlType::Timetz => "timetz",
+            SqlType::Varbit => "varbit",
             other => match ARRAYS.iter().find(|(.., array)| *array == other) {
                 Some((_, name, _)) => name,
                 None => other.name(),
@@ -332,6 +339,11 @@ impl SqlType {
     /// True if values are addresses of hosts and networks.
     pub fn is_network(self) -> bool {
         matches!(self, SqlType::Inet | SqlType::Cidr)
+    }
+
+    /// True if values are strings of bits.
+    pub fn is_bits(self) -> bool {
+        matches!(self, SqlType::Bit | SqlType::Varbit)
     }
 
     /// The kind of a range's values, as the engine has them; `None` if it is no range.
@@ -441,6 +453,7 @@ impl SqlType {
             SqlType::Enum(_) => 'E',
             kind if kind.is_record() => 'P',
             kind if kind.is_network() => 'I',
+            kind if kind.is_bits() => 'V',
             kind if kind.is_range() => 'R',
             kind if kind.element().is_some() => 'A',
             _ => 'U',
@@ -455,6 +468,7 @@ impl SqlType {
                 | SqlType::Float8
                 | SqlType::Inet
                 | SqlType::Interval
+                | SqlType::Varbit
                 | SqlType::Oid
                 | SqlType::Text
                 | SqlType::Timestamptz

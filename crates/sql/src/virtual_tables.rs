@@ -21,6 +21,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod time_zones;
+mod triggers;
 mod views;
 
 pub(crate) use constraints::{
@@ -151,6 +152,7 @@ static ALL: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
         .chain(dependencies::TABLES)
         .chain(descriptions::TABLES)
         .chain(functions::TABLES)
+        .chain(triggers::TABLES)
         .chain(casts::TABLES)
         .chain(empty::TABLES)
         .chain(information_schema::TABLES)

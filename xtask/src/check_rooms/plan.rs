@@ -72,6 +72,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "database",
                     "underway",
                     "user_types",
+                    "routines",
                 ],
             ),
             (

@@ -28,6 +28,8 @@ const TIMESTAMP: u32 = 1114;
 const TIMESTAMPTZ: u32 = 1184;
 const TIMETZ: u32 = 1266;
 const TIMETZ_ARRAY: u32 = 1270;
+const BIT: u32 = 1560;
+const VARBIT: u32 = 1562;
 const NUMERIC: u32 = 1700;
 
 /// The declaration of a column.
@@ -78,6 +80,10 @@ pub enum Limit {
     /// Bytes of a time of the day with a zone, as [`ZonedTime`] encodes it, with so many digits of a second's fraction: `timetz(n)`.
     /// A value with more digits is refused: SQL rounds before it stores.
     Zoned(u32),
+    /// A text of `0` and `1`, of so many characters: `bit(n)`.
+    Bits(Option<usize>),
+    /// A text of `0` and `1`, of so many characters at most: `bit varying(n)`.
+    BitsAtMost(Option<usize>),
 }
 
 impl Limit {
@@ -104,6 +110,8 @@ impl Limit {
                 Ok(digits @ 0..6) => Limit::Zoned(digits),
                 _ => Limit::Zoned(6),
             },
+            BIT => Limit::Bits(usize::try_from(modifier).ok()),
+            VARBIT => Limit::BitsAtMost(usize::try_from(modifier).ok()),
             CIDR => Limit::Network(true),
             INET => Limit::Network(false),
             kind => RangeOf::of_kind(kind).map_or(Limit::None, Limit::Range),
@@ -163,6 +171,14 @@ impl Limit {
             (Limit::Zoned(digits), ValueRef::Bytes(bytes)) => ZonedTime::decode(bytes)?
                 .has_digits(digits)
                 .then_some(value),
+            (Limit::Bits(count), ValueRef::Text(text)) => {
+                let fits = count.is_none_or(|count| text.len() == count);
+                (fits && is_of_bits(text)).then_some(value)
+            }
+            (Limit::BitsAtMost(most), ValueRef::Text(text)) => {
+                let fits = most.is_none_or(|most| text.len() <= most);
+                (fits && is_of_bits(text)).then_some(value)
+            }
             // A value of another type: the column's own type checks it.
             (_, value) => Some(value),
         }
@@ -173,6 +189,7 @@ impl Limit {
         match (self, kind) {
             (Limit::None, _) => true,
             (Limit::Characters(_) | Limit::Padded(_), Type::Text) => true,
+            (Limit::Bits(_) | Limit::BitsAtMost(_), Type::Text) => true,
             (Limit::Digits(precision, scale), Type::Decimal { scale: stored }) => {
                 scale == stored && precision > 0
             }
@@ -181,6 +198,10 @@ impl Limit {
             _ => false,
         }
     }
+}
+
+fn is_of_bits(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'0' | b'1'))
 }
 
 /// A text of so many characters at most; `None` if more than blanks would be cut off.
@@ -262,6 +283,11 @@ impl Declared {
         matches!(self.kind, TIMETZ | TIMETZ_ARRAY)
     }
 
+    /// True if programs of version 10 would take its values, or its elements, for any texts.
+    pub(super) fn is_of_bits(&self) -> bool {
+        (BIT..=VARBIT + 1).contains(&self.kind)
+    }
+
     /// The declaration of a column, without content.
     pub fn of(column: usize) -> Declared {
         Declared {
@@ -302,6 +328,10 @@ impl Declared {
             Limit::Fraction(digits) | Limit::Zoned(digits @ 0..6) => {
                 format!("{name}({digits})").into()
             }
+            Limit::Bits(Some(count)) => format!("bit({count})").into(),
+            Limit::Bits(None) => "bit".into(),
+            Limit::BitsAtMost(Some(most)) => format!("bit varying({most})").into(),
+            Limit::BitsAtMost(None) => "bit varying".into(),
             Limit::Network(true) => "cidr".into(),
             Limit::Network(false) => "inet".into(),
             Limit::Range(of) => of.name().into(),
@@ -325,6 +355,9 @@ impl fmt::Display for Limit {
                 )
             }
             Limit::Fraction(digits) => write!(f, "{digits} digits of a second's fraction"),
+            Limit::Bits(Some(count)) => write!(f, "{count} bits"),
+            Limit::BitsAtMost(Some(most)) => write!(f, "at most {most} bits"),
+            Limit::Bits(None) | Limit::BitsAtMost(None) => f.write_str("a string of bits"),
             Limit::Network(true) => f.write_str("the address of a network"),
             Limit::Network(false) => f.write_str("the address of a host or a network"),
             Limit::Range(of) => write!(f, "a range as {} has it", of.name()),
@@ -521,10 +554,24 @@ mod tests {
         assert_eq!(named.type_name(), "timetz(2)");
     }
 
+    #[test]
+    fn texts_of_bits_have_no_other_characters() {
+        let (three, most) = (Limit::of(BIT, 3), Limit::of(VARBIT, 3));
+        assert_eq!(text(three, "101").as_deref(), Some("101"));
+        for other in ["", "10", "1010", "102", "10 "] {
+            assert_eq!(text(three, other), None, "{other}");
+        }
+        assert_eq!(text(most, "10").as_deref(), Some("10"));
+        assert_eq!(text(most, "").as_deref(), Some(""));
+        assert_eq!(text(most, "1010").or(text(most, "a")), None);
+        assert_eq!(text(Limit::of(VARBIT, -1), "b1"), None);
+        assert!(three.is_of(Type::Text) && !three.is_of(Type::Bytes));
+    }
+
     proptest! {
         #[test]
         fn what_fits_stays_as_it_is(
-            kind in prop::sample::select(vec![CHAR, VARCHAR, TIME, TIMESTAMP, NUMERIC]),
+            kind in prop::sample::select(vec![CHAR, VARCHAR, TIME, TIMESTAMP, NUMERIC, BIT, VARBIT]),
             modifier in -1..(12 << 16),
             text in ".{0,8}", units in any::<i128>(), scale in 0_u8..40, micros in any::<i64>(),
         ) {

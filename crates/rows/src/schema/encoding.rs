@@ -41,7 +41,10 @@ const ZONED_VERSION: u16 = 8;
 const NULLS_VERSION: u16 = 9;
 /// The version of one with a reference that does not check all changes, which programs of version 9 would check. All else is as
 /// in version 9.
-const VERSION: u16 = 10;
+const UNCHECKED_VERSION: u16 = 10;
+/// The version of one with strings of bits, or arrays of them, which programs of version 10 would take for any texts. All else
+/// is as in version 10.
+const VERSION: u16 = 11;
 /// Version (2), reserved (2), length of the rest (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
@@ -94,8 +97,10 @@ impl Schema {
             .iter()
             .any(|there| matches!(there.limit(), Limit::Network(_)));
         let mut keys = self.foreign_keys.iter();
-        if keys.any(|key| key.unchecked != Unchecked::default()) {
+        if declared.iter().any(Declared::is_of_bits) {
             VERSION
+        } else if keys.any(|key| key.unchecked != Unchecked::default()) {
+            UNCHECKED_VERSION
         } else if self.indexes.iter().any(|index| index.nulls_equal) {
             NULLS_VERSION
         } else if declared.iter().any(Declared::is_of_zoned_times) {
@@ -310,6 +315,21 @@ mod tests {
                 assert_eq!(bytes[..2], [10, 0]);
                 assert_eq!(Schema::decode(&bytes), Ok(unchecked));
             }
+        }
+    }
+
+    #[test]
+    fn strings_of_bits_raise_the_version_so_that_older_programs_refuse_them() {
+        // `bit`, `bit varying`, and arrays of them.
+        for kind in 1560..=1563 {
+            let mut bits = schema(Vec::new(), OnDelete::Restrict);
+            bits.declared = vec![Declared {
+                kind,
+                ..Declared::of(1)
+            }];
+            let bytes = bits.encode();
+            assert_eq!(bytes[..2], [11, 0], "{kind}");
+            assert_eq!(Schema::decode(&bytes), Ok(bits));
         }
     }
 

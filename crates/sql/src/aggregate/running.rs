@@ -10,6 +10,7 @@ use crate::memory::outside;
 use crate::rows::InputRow;
 use crate::types::SqlType;
 use crate::values::arithmetic::{Arithmetic, calculate, float_of};
+use crate::values::bits::joined;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
 use crate::values::order_keys::order_key_of;
@@ -355,6 +356,11 @@ impl Accumulator {
                         AggregateKind::BitAnd => bits & more,
                         AggregateKind::BitOr => bits | more,
                         _ => bits ^ more,
+                    }),
+                    (Value::Text(bits), ValueRef::Text(more)) => Value::Text(match of.kind {
+                        AggregateKind::BitAnd => joined(bits, more, "AND", |a, b| a & b)?,
+                        AggregateKind::BitOr => joined(bits, more, "OR", |a, b| a | b)?,
+                        _ => joined(bits, more, "XOR", |a, b| a ^ b)?,
                     }),
                     (_, first) => first.to_value(),
                 };

@@ -18,6 +18,7 @@ use super::options::{logged_all_the_same, skipped};
 use super::rename;
 use super::retype::retype_column;
 use super::sequences::{draw_of_own, named_by_identity};
+use super::trigger::switch;
 use super::validating;
 use super::validity;
 use crate::declared::put_notes;
@@ -191,7 +192,7 @@ fn one(
     }
 }
 
-/// `ENABLE TRIGGER` and `DISABLE TRIGGER`. References are the only triggers: `ALL` switches their checks, and users have none.
+/// `ENABLE TRIGGER` and `DISABLE TRIGGER`. `ALL` switches the checks of references, too.
 fn triggers(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -199,15 +200,12 @@ fn triggers(
     enables: bool,
 ) -> Result<(), SqlError> {
     match (name.quote_style, name_of(name).as_str()) {
-        (None, "all") => Ok(tx.check_changes(relation.number, enables)?),
-        (None, "user") => Ok(()),
-        (_, name) => Err(SqlError::new(
-            code::UNKNOWN_OBJECT,
-            format!(
-                "trigger \"{name}\" for table \"{}\" does not exist",
-                relation.local()
-            ),
-        )),
+        (None, "all") => {
+            tx.check_changes(relation.number, enables)?;
+            switch(tx, relation, None, enables)
+        }
+        (None, "user") => switch(tx, relation, None, enables),
+        (_, name) => switch(tx, relation, Some(name), enables),
     }
 }
 

@@ -32,6 +32,7 @@ pub(super) fn drop_column(
     let relation = &Relation::numbered(tx.view(), relation.number)?;
     let column = relation.column(name)?;
     let number = column.number;
+    super::trigger::check_column(relation, number)?;
     match cascades {
         true => drop_references(tx, relation.number, |columns| columns.contains(&number))?,
         false => check_unreferenced(tx.view(), relation, number, name)?,

@@ -15,6 +15,7 @@ mod drop;
 mod drop_column;
 mod extension;
 mod filled;
+mod function;
 mod generated;
 mod granting;
 mod identity;
@@ -36,6 +37,7 @@ mod rule;
 mod schema;
 mod sequence;
 mod sequences;
+mod trigger;
 mod type_names;
 mod types;
 mod unread;
@@ -149,6 +151,10 @@ pub(crate) fn run(
             proc_desc,
             ..
         } => procedure::drop(tx, proc_desc, *if_exists)?,
+        Statement::CreateFunction(create) => function::create(tx, create, (user.user, &rights))?,
+        Statement::DropFunction(drop) => function::drop_functions(tx, drop, &rights)?,
+        Statement::CreateTrigger(create) => trigger::create(tx, create, &rights)?,
+        Statement::DropTrigger(drop) => trigger::drop_trigger(tx, drop, &rights)?,
         Statement::CreateTable(create) => create::table(tx, create, &rights)?,
         Statement::CreateView(create) => view::create(tx, create, &rights)?,
         Statement::CreateIndex(create) => index::index(tx, create, path)?,
@@ -262,6 +268,8 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
             vec![&alter.name]
         }
         Some(Statement::CreateIndex(create)) => vec![&create.table_name],
+        Some(Statement::CreateTrigger(create)) => vec![&create.table_name],
+        Some(Statement::DropTrigger(drop)) => drop.table_name.iter().collect(),
         Some(Statement::AlterView(alter)) => vec![&alter.name],
         Some(Statement::Truncate(truncate)) => {
             let tables = truncate.table_names.iter();
@@ -358,6 +366,7 @@ fn check_keyspace(
             renamed(alter, &table).try_for_each(|name| keyspace::check(source, &name))
         }
         Some(Statement::CreateIndex(create)) => check(&create.table_name),
+        Some(Statement::CreateTrigger(create)) => check(&create.table_name),
         Some(Statement::CreateTable(create)) if !create.if_not_exists => check_new(&create.name),
         Some(Statement::CreateView(create)) => check_new(&create.name),
         Some(Statement::Truncate(truncate)) => truncate

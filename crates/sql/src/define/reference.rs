@@ -51,6 +51,12 @@ pub(super) fn add_foreign(
         }
         put_notes(tx, relation.number, &notes)?;
     }
+    for notes in relation.notes.triggers.values() {
+        let mut with = relation.clone();
+        let keys = &mut std::sync::Arc::make_mut(&mut with.schema).foreign_keys;
+        keys.push(key.clone());
+        super::trigger::refuse_actions(&with, notes)?;
+    }
     validity::adding(tx, relation.number, is_valid, |tx| {
         let added = tx.add_reference(relation.number, key.clone());
         added.map_err(|error| of_new_reference(error.into(), (relation, parent), key))
@@ -217,6 +223,7 @@ pub(super) fn check_types(
         has_keys
             || kind == SqlType::Json
             || kind.is_network()
+            || kind.is_bits()
             || kind == SqlType::Timetz
             || kind.is_range()
             || is_of_user(kind.oid())

@@ -52,6 +52,7 @@ pub(super) fn retype_column(
     tx.drop_unused_columns(relation.number)?;
     let relation = &Relation::numbered(tx.view(), relation.number)?;
     check_not_read(relation, column.number, name)?;
+    super::trigger::check_column(relation, column.number)?;
     check_column_type(name, to.kind)?;
     if column.is_generated {
         return Err(SqlError::unsupported(

@@ -281,6 +281,7 @@ pub(crate) fn drop_schema(
         .detail(depend.join("\n"))
         .hint("Use DROP ... CASCADE to drop the dependent objects too."));
     }
+    super::function::drop_of_schema(tx, name, cascade)?;
     for relation in &contents.relations {
         rights.check(&relation.name, Access::Define)?;
     }

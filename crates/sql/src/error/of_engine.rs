@@ -186,9 +186,11 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
             let (code, message) = match limit {
                 Limit::Digits(..) => (code::OUT_OF_RANGE, "numeric field overflow".to_string()),
                 Limit::Fraction(_) => (code::DATETIME_OVERFLOW, message.to_string()),
-                Limit::Network(_) | Limit::Range(_) | Limit::Zoned(_) => {
-                    (code::INVALID_TEXT, message.to_string())
-                }
+                Limit::Network(_)
+                | Limit::Range(_)
+                | Limit::Zoned(_)
+                | Limit::Bits(_)
+                | Limit::BitsAtMost(_) => (code::INVALID_TEXT, message.to_string()),
                 _ => (
                     code::STRING_TOO_LONG,
                     format!("value too long for type {declared}"),

@@ -149,6 +149,11 @@ impl Compiler<'_> {
                 spec: TypeSpec::plain(argument.spec.kind).with_collation(argument.spec.collation),
                 expr: padded(argument),
             },
+            AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor
+                if argument.kind() == SqlType::Varbit =>
+            {
+                Typed::new(argument.expr, SqlType::Bit)
+            }
             AggregateKind::Count if !is_distinct => Typed {
                 spec: argument.spec,
                 expr: counted(argument.expr),

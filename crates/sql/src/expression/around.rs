@@ -4,12 +4,14 @@
 //! A query's expressions ask for columns of the queries around it ([`Expr::Outer`]). The query keeps a list of them
 //! ([`OuterColumn`]), and its caller gives their values.
 
+use super::routine_calls::PlannedRoutine;
 use super::subquery::InnerQuery;
 use super::subquery::Question;
 use super::{Expr, Parameters, Scope, ScopeTable, whole_row};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::rights::Rights;
+use crate::routines::RoutineDefinition;
 use crate::source::Source;
 use crate::types::TypeSpec;
 use sqlparser::ast::Query;
@@ -25,6 +27,8 @@ pub(crate) struct Around {
     pub asked: Vec<OuterColumn>,
     /// True if a query inside asked for an aggregate of a query that is not grouped.
     pub wants_groups: bool,
+    /// True if a function of a user that is called may notify sessions.
+    pub notifies: bool,
     /// True if an expression reads or sets the session's state.
     pub asks_session: bool,
     /// True if an expression sets it, or takes or gives back the session's locks.
@@ -157,6 +161,16 @@ pub(crate) trait Queries: Debug {
 
     /// The rights of the session.
     fn rights(&self) -> &Rights;
+
+    /// A function of a user as a part of the statement.
+    ///
+    /// # Errors
+    /// A type that is not known.
+    fn routine(
+        &mut self,
+        source: &dyn Source,
+        definition: &RoutineDefinition,
+    ) -> Result<PlannedRoutine, SqlError>;
 
     /// Drafts a query inside this scope. Returns it with its number, and the columns that it asks for.
     ///

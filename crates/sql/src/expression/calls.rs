@@ -149,6 +149,19 @@ impl Compiler<'_> {
     }
 
     pub(super) fn function(&mut self, function: &ast::Function) -> Result<Typed, SqlError> {
+        if let Some(called) = self.routine(function, false)? {
+            return Ok(called);
+        }
+        match self.known_function(function) {
+            // Another function of the name may be a user's.
+            Err(error) if error.code == code::UNKNOWN_FUNCTION && self.nested.is_some() => {
+                self.routine(function, true)?.ok_or(error)
+            }
+            called => called,
+        }
+    }
+
+    fn known_function(&mut self, function: &ast::Function) -> Result<Typed, SqlError> {
         let name = function_name(function)?;
         if is_extract(function) && self.nested.is_some() {
             return Err(SqlError::syntax(

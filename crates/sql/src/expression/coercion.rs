@@ -378,6 +378,7 @@ pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> 
 fn needs_shape(to: TypeSpec) -> bool {
     to.modifier >= 0 && (to.kind.element().is_some() || to.kind == SqlType::Interval)
         || to.length().is_some()
+        || to.bits().is_some()
         || to.precision_and_scale().is_some()
         || to.fraction_digits().is_some()
 }

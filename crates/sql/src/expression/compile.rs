@@ -582,6 +582,10 @@ impl<'a> Compiler<'a> {
             ast::Value::NationalStringLiteral(content) if self.is_of_kept_text() => {
                 literal_value(&ast::Value::SingleQuotedString(content.clone()))
             }
+            // It was a text of bytes.
+            ast::Value::HexStringLiteral(digits) if self.is_of_kept_text() => {
+                literal_value(&ast::Value::SingleQuotedString(format!("\\x{digits}")))
+            }
             literal => literal_value(literal),
         }
     }

@@ -19,6 +19,7 @@ use sardonyx::schema::Value;
 use sardonyx_base::channels::{Inbox, Listening};
 use sardonyx_base::memory::Budget;
 use sardonyx_base::waiting::{self, Interrupt, Reason};
+use std::any::Any;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -53,6 +54,8 @@ pub(crate) struct StatementContext {
     pub waits: Option<Arc<Waits>>,
     /// The claims of the session's transaction; `None` without a session.
     pub claims: Option<Claiming>,
+    /// The changes whose triggers run at the end of the statement (`crate::plan::triggers`).
+    pub fired: RefCell<Vec<Box<dyn Any + Send>>>,
 }
 
 impl StatementContext {

@@ -26,13 +26,20 @@ pub(crate) fn literal_value(literal: &Literal) -> Result<Typed, SqlError> {
             Typed::new(Expr::Literal(Value::Text(content.clone())), SqlType::Char)
         }
         Literal::DollarQuotedString(quoted) => text(&quoted.value),
-        Literal::HexStringLiteral(digits) => text(&format!("\\x{digits}")),
+        Literal::HexStringLiteral(digits) => bits(&format!("x{digits}"))?,
+        Literal::SingleQuotedByteStringLiteral(digits) => bits(&format!("b{digits}"))?,
         other => {
             return Err(SqlError::unsupported(format!(
                 "the literal {other} is not supported"
             )));
         }
     })
+}
+
+/// Bits of any number.
+fn bits(text: &str) -> Result<Typed, SqlError> {
+    let value = crate::values::bits::read(text)?;
+    Ok(Typed::new(Expr::Literal(value), SqlType::Bit))
 }
 
 fn number(digits: &str) -> Result<Typed, SqlError> {

@@ -70,7 +70,7 @@ pub(super) fn has_names(given: &[FunctionArg]) -> bool {
 }
 
 /// The name of an argument, if it has one, and its value.
-fn part(argument: &FunctionArg) -> Option<(Option<String>, &Tree)> {
+pub(super) fn part(argument: &FunctionArg) -> Option<(Option<String>, &Tree)> {
     match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) => Some((None, tree)),
         FunctionArg::Named {

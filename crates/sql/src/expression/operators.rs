@@ -83,6 +83,7 @@ impl Compiler<'_> {
             UnaryOperator::BitwiseNot if typed.kind().is_network() => {
                 self.call("inetnot", vec![typed])
             }
+            UnaryOperator::BitwiseNot if typed.kind().is_bits() => self.call("bitnot", vec![typed]),
             UnaryOperator::BitwiseNot => {
                 let kind = typed.kind();
                 if !matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
@@ -196,6 +197,9 @@ impl Compiler<'_> {
             return called;
         }
         if let Some(called) = self.of_json(operator, &left, &right) {
+            return called;
+        }
+        if let Some(called) = self.of_bits(operator, &left, &right) {
             return called;
         }
         if let Some(called) = self.of_networks(operator, &left, &right) {

@@ -499,6 +499,8 @@ impl Compiler<'_> {
                 both(SqlType::Oid)
             }
             (SqlType::Unknown, known) | (known, SqlType::Unknown) => both(known),
+            // Both are texts of bits.
+            (a, b) if a.is_bits() && b.is_bits() => return Ok((left.expr, right.expr)),
             // Numbers of all types are compared without a conversion.
             (a, b) if a.is_number() && b.is_number() => {
                 let is_whole = a.is_integer() && b.is_integer();

@@ -1,13 +1,15 @@
-//! `DO`: a block of PL/pgSQL that runs statements in order, tests conditions and catches errors.
+//! `DO`, and bodies of functions: a block of PL/pgSQL that runs statements in order, tests conditions and catches errors.
 //!
 //! Frameworks and migrations write such blocks around definitions of objects that may exist already, and over rows of the
 //! catalogue. A block here has statements of SQL, `PERFORM`, `EXECUTE`, `IF`, `RAISE`, `RETURN`, `NULL`, nested blocks, and
 //! `FOR` over the rows of a query, which a variable of the type `record` has. Other variables and loops are refused by name,
-//! so that a block's length and its queries' rows bound its work.
+//! so that a block's length and its queries' rows bound its work. Bodies of functions have more ([`routine`]).
 
 mod raise;
+mod routine;
 
-pub(crate) use raise::Raise;
+pub(crate) use raise::{Raise, filled};
+pub(crate) use routine::{Target, Variable, parse_routine};
 
 use super::places::Reading;
 use crate::conditions::{Caught, condition_of};
@@ -24,6 +26,8 @@ const LINES_MAX: usize = 10_000;
 /// Statements, and the handlers of their errors.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
+    /// Those of a function.
+    pub variables: Vec<Variable>,
     pub lines: Vec<Line>,
     pub handlers: Vec<Handler>,
 }
@@ -57,6 +61,43 @@ pub(crate) enum Line {
     },
     Raise(Raise),
     Return,
+    /// `RETURN` of a function, with an expression.
+    Give(Option<String>),
+    /// `RETURN QUERY`
+    GiveRows(String),
+    /// `RETURN NEXT`, with an expression.
+    GiveNext(Option<String>),
+    Assign {
+        target: Target,
+        value: String,
+    },
+    /// A statement whose first row goes into variables.
+    Into {
+        text: String,
+        targets: Vec<Target>,
+        is_strict: bool,
+    },
+    While {
+        condition: String,
+        lines: Vec<Line>,
+    },
+    Loop(Vec<Line>),
+    /// The lines run for each number of a range.
+    Count {
+        variable: String,
+        from: String,
+        to: String,
+        step: Option<String>,
+        is_reverse: bool,
+        lines: Vec<Line>,
+    },
+    /// `EXIT`, or `CONTINUE`, with a condition.
+    Leave {
+        continues: bool,
+        when: Option<String>,
+    },
+    /// `GET DIAGNOSTICS … = ROW_COUNT`
+    Diagnostics(Target),
     Block(Block),
 }
 
@@ -109,6 +150,16 @@ pub(crate) fn parse_do(parser: &mut Parser<'_>) -> Result<Block, SqlError> {
 }
 
 fn parse_body(body: &str) -> Result<Block, SqlError> {
+    let mut reader = reader_of(body)?;
+    let block = reader.block(0)?;
+    reader.accept(&Token::SemiColon);
+    match reader.peek() {
+        None => Ok(block),
+        Some(_) => Err(reader.wrong()),
+    }
+}
+
+fn reader_of(body: &str) -> Result<Reader<'_>, SqlError> {
     let tokens = lexer::tokens(body).map_err(|error| SqlError::syntax(error.message))?;
     let is_blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_) | Token::EOF);
     let mut places = Vec::with_capacity(tokens.len());
@@ -118,20 +169,15 @@ fn parse_body(body: &str) -> Result<Block, SqlError> {
         let to = reading.byte(token.span.end);
         places.push((token.token, from, to));
     }
-    let mut reader = Reader {
+    Ok(Reader {
         body,
         tokens: places,
         at: 0,
         lines: 0,
         records: Vec::new(),
         looped: Vec::new(),
-    };
-    let block = reader.block(0)?;
-    reader.accept(&Token::SemiColon);
-    match reader.peek() {
-        None => Ok(block),
-        Some(_) => Err(reader.wrong()),
-    }
+        is_routine: false,
+    })
 }
 
 struct Reader<'b> {
@@ -144,6 +190,8 @@ struct Reader<'b> {
     records: Vec<String>,
     /// The places there of those that have the rows of the loops around a line.
     looped: Vec<usize>,
+    /// True in the body of a function.
+    is_routine: bool,
 }
 
 impl Reader<'_> {
@@ -199,16 +247,20 @@ impl Reader<'_> {
 
     /// The text up to one of these words, or to an end of the line, outside of parentheses and `CASE`.
     fn text_to(&mut self, ends: &[&str], also_comma: bool) -> Result<String, SqlError> {
+        self.text_where(&|reader, token| match token {
+            Token::Comma => also_comma,
+            Token::Word(_) => ends.iter().any(|end| reader.is(end)),
+            _ => false,
+        })
+    }
+
+    /// The text up to an end of the line, or a token for which `ends` holds.
+    fn text_where(&mut self, ends: &dyn Fn(&Self, &Token) -> bool) -> Result<String, SqlError> {
         let from = self.tokens.get(self.at).map(|(_, from, _)| *from);
         let (mut depth, mut to) = (0usize, None);
         while let Some((token, _, end)) = self.tokens.get(self.at) {
             let is_outside = depth == 0;
-            let is_end = match token {
-                Token::SemiColon => true,
-                Token::Comma => also_comma,
-                Token::Word(_) => ends.iter().any(|end| self.is(end)),
-                _ => false,
-            };
+            let is_end = *token == Token::SemiColon || ends(self, token);
             if is_outside && is_end {
                 break;
             }
@@ -235,8 +287,12 @@ impl Reader<'_> {
             return Err(SqlError::new(code::TOO_COMPLEX, text));
         }
         let around = self.records.len();
+        let mut variables = Vec::new();
         if self.accept_word("DECLARE") {
-            self.declarations()?;
+            match self.is_routine {
+                true => variables = self.variables()?,
+                false => self.declarations()?,
+            }
         }
         if self.peek() == Some(&Token::ShiftLeft) {
             return Err(SqlError::unsupported("labels are not supported in blocks"));
@@ -260,7 +316,11 @@ impl Reader<'_> {
         }
         self.expect_word("END")?;
         self.records.truncate(around);
-        Ok(Block { lines, handlers })
+        Ok(Block {
+            variables,
+            lines,
+            handlers,
+        })
     }
 
     /// The variables of a block, behind `DECLARE`.
@@ -302,6 +362,9 @@ impl Reader<'_> {
         let ahead = self.tokens.iter().skip(self.at);
         let ahead = ahead.take_while(is_parenthesis).count();
         let queries = ["SELECT", "WITH", "VALUES", "TABLE"];
+        if self.is_routine && !queries.iter().any(|word| self.is_at(ahead, word)) {
+            return self.counted(variable, depth);
+        }
         if !queries.iter().any(|word| self.is_at(ahead, word)) {
             return Err(SqlError::unsupported(
                 "FOR is supported in blocks over the rows of a query only",
@@ -375,6 +438,11 @@ impl Reader<'_> {
         }
         if self.accept_word("FOR") {
             return self.rows(depth + 1).map(Some);
+        }
+        if self.is_routine
+            && let Some(line) = self.line_of_routine(depth + 1)?
+        {
+            return Ok(Some(line));
         }
         let refused = [
             "LOOP", "WHILE", "FOREACH", "EXIT", "CONTINUE", "OPEN", "GET", "ASSERT", "CASE",

@@ -4,6 +4,7 @@
 use super::cascades::Cascade;
 use super::planning::Planning;
 use super::target::key_columns;
+use super::triggers::{Event, RowTriggers};
 use super::whole::{conditions_first, insert_whole, with_row};
 use super::write::{columns_of, is_referenced, whole_row};
 use crate::aggregate::key_of_row;
@@ -26,6 +27,7 @@ use sardonyx::rows::RowWriter;
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, Assignment, AssignmentTarget, Expr as Tree};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The columns that are set, with facts about their table.
 #[derive(Debug)]
@@ -49,6 +51,9 @@ pub(crate) struct Changes {
     pub generated: Vec<ColumnValue>,
     /// The columns that are set, and the generated columns computed from them.
     pub changing: BTreeSet<usize>,
+    pub triggers: Option<Arc<RowTriggers>>,
+    /// The columns of `SET`.
+    named: BTreeSet<usize>,
 }
 
 /// Compiles the assignments of `SET`.
@@ -130,16 +135,25 @@ pub(crate) fn compile_changes(
         }
     }
     let key = key_columns(relation);
-    let changing = changed_with(
-        &relation.schema,
-        set.iter().map(|(column, _)| column.number),
-    );
+    let triggers = RowTriggers::of(planning, relation)?;
+    let named: BTreeSet<usize> = set.iter().map(|(column, _)| column.number).collect();
+    // A trigger may change each column.
+    let may_change_all = (triggers.as_ref()).is_some_and(|all| all.has(Event::Update, true));
+    let numbers = match may_change_all {
+        true => relation
+            .columns
+            .iter()
+            .map(|column| column.number)
+            .collect(),
+        false => named.clone(),
+    };
+    let changing = changed_with(&relation.schema, numbers.iter().copied());
     let mut unique = relation.schema.indexes.iter().filter(|index| index.unique);
     let may_collide = unique.any(|index| {
         let mut key = index.key.iter();
         key.any(|part| changing.contains(&part.column))
     });
-    let moves = set.iter().any(|(column, _)| key.contains(&column.number));
+    let moves = numbers.iter().any(|number| key.contains(number));
     let cascades = Cascade::all(planning.source, relation, &changing)?;
     Ok(Changes {
         number: relation.number,
@@ -154,6 +168,8 @@ pub(crate) fn compile_changes(
         key,
         moves,
         may_collide,
+        triggers,
+        named,
     })
 }
 
@@ -236,6 +252,8 @@ pub(crate) struct Change {
     pub row: Vec<Value>,
     /// All columns before the change, if they are needed.
     pub before: Vec<Value>,
+    /// True if a trigger has the row stay as it is.
+    pub is_left_out: bool,
 }
 
 impl Change {
@@ -286,6 +304,22 @@ impl Changes {
     /// Evaluation errors; a value that does not fit its column.
     pub fn of_row(
         &self,
+        source: &dyn Source,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+        found: Found,
+        kept: usize,
+    ) -> Result<Change, SqlError> {
+        let mut change = self.computed(row, with, found, kept)?;
+        if let Some(triggers) = &self.triggers {
+            self.run_triggers(source, triggers, &mut change, with)?;
+        }
+        Ok(change)
+    }
+
+    /// The same without the triggers.
+    fn computed(
+        &self,
         row: &dyn InputRow,
         with: &Environment<'_>,
         found: Found,
@@ -298,9 +332,10 @@ impl Changes {
         }
         let mut all = Vec::new();
         let mut before = Vec::new();
-        if kept > 0 || self.moves || !self.cascades.is_empty() {
+        let has_triggers = self.triggers.is_some();
+        if kept > 0 || self.moves || has_triggers || !self.cascades.is_empty() {
             all = whole_row(row, kept.max(self.width))?;
-            if !self.cascades.is_empty() {
+            if has_triggers || !self.cascades.is_empty() {
                 before.clone_from(&all);
             }
             for (number, value) in &values {
@@ -313,7 +348,43 @@ impl Changes {
             values,
             row: all,
             before,
+            is_left_out: false,
         })
+    }
+
+    /// Runs the triggers before a change, which may change it, and notes it for those that run afterwards.
+    fn run_triggers(
+        &self,
+        source: &dyn Source,
+        triggers: &Arc<RowTriggers>,
+        change: &mut Change,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        let width = self.width;
+        let old = change.before.get(..width).unwrap_or_default();
+        let new = change.row.get(..width).unwrap_or_default();
+        let set = Some(&self.named);
+        let given = triggers.before(source, Event::Update, (Some(old), Some(new)), set, with)?;
+        let Some(given) = given else {
+            change.is_left_out = true;
+            return Ok(());
+        };
+        for column in self.columns.iter().filter(|column| !column.is_generated) {
+            let number = column.number;
+            let (Some(value), Some(place)) = (given.get(number), change.row.get_mut(number)) else {
+                continue;
+            };
+            if *value != *place {
+                change.values.retain(|(there, _)| *there != number);
+                change.values.push((number, value.clone()));
+            }
+        }
+        for (place, value) in change.row.iter_mut().zip(given) {
+            *place = value;
+        }
+        let old = change.before.get(..width).unwrap_or_default();
+        let new = change.row.get(..width).unwrap_or_default();
+        triggers.note(Event::Update, (Some(old), Some(new)), set, with)
     }
 
     /// Returns all columns of a row after the change.
@@ -326,7 +397,7 @@ impl Changes {
         with: &Environment<'_>,
     ) -> Result<Vec<Value>, SqlError> {
         Ok(self
-            .of_row(row, with, Found::Key(Vec::new()), self.width)?
+            .computed(row, with, Found::Key(Vec::new()), self.width)?
             .row)
     }
 
@@ -345,7 +416,7 @@ impl Changes {
             let table = TableId::of(source.definitions(), self.number);
             claims.changes(table, &key_of_row(&key), self.row_mode());
         }
-        self.of_row(row, with, Found::Key(key), self.width)
+        self.of_row(source, row, with, Found::Key(key), self.width)
     }
 
     /// Changes the given row. Returns the change, with all columns after it.
@@ -360,6 +431,9 @@ impl Changes {
     ) -> Result<Change, SqlError> {
         let key = columns_of(row, &self.key)?;
         let change = self.of_given(&*tx, row, with, key)?;
+        if change.is_left_out {
+            return Ok(change);
+        }
         self.apply(tx, std::slice::from_ref(&change), with)?;
         Ok(change)
     }

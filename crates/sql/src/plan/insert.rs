@@ -7,6 +7,7 @@ use super::planning::Planning;
 use super::query::draft_query;
 use super::scopes::scope_of;
 use super::tree::SelectPlan;
+use super::triggers::RowTriggers;
 use super::write::compile_returning;
 use crate::error::{SqlError, code};
 use crate::expression::functions::NEXT;
@@ -25,6 +26,7 @@ use sqlparser::ast::{
     self, ConflictTarget, Expr as Tree, InsertOverriding, OnConflictAction, OnInsert, SetExpr,
     TableObject,
 };
+use std::sync::Arc;
 
 /// A compiled `INSERT`.
 #[derive(Debug)]
@@ -49,6 +51,7 @@ pub(crate) struct InsertPlan {
     pub generated: Vec<ColumnValue>,
     /// True if a row is read before it is stored, or afterwards.
     pub shows_rows: bool,
+    pub triggers: Option<Arc<RowTriggers>>,
 }
 
 /// The source of the rows.
@@ -209,9 +212,11 @@ fn insert_into(
         columns.push((StoredColumn::of(column), default_of(planning, column)?));
     }
     let key = relation.schema.primary.key.iter();
+    let triggers = RowTriggers::of(planning, relation)?;
     Ok(InsertPlan {
         generated: ColumnValue::all(&relation.schema)?,
-        shows_rows: conflict.is_some() || returning.is_some(),
+        shows_rows: conflict.is_some() || returning.is_some() || triggers.is_some(),
+        triggers,
         table: relation.name.clone(),
         number: relation.number,
         width: relation.schema.columns.len(),

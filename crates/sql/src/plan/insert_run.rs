@@ -5,6 +5,7 @@ use super::changes::Changes;
 use super::effects::{Effect, Gathered, Touched, apply_all};
 use super::insert::{Conflict, InsertPlan, InsertRows, Target};
 use super::output::Output;
+use super::triggers::Event;
 use super::write::{check_whole, insert_whole, whole_row, with_row};
 use crate::aggregate::key_of;
 use crate::claims::TableId;
@@ -134,22 +135,59 @@ impl InsertPlan {
         // Subqueries of `ON CONFLICT` and `RETURNING` do.
         let own = Kept::default();
         let kept = with.kept(&own);
+        if self.conflict.is_some() && self.triggers.is_some() {
+            return Err(SqlError::unsupported(
+                "ON CONFLICT on a table with triggers is not supported in WITH, or beside subqueries in RETURNING and SET",
+            ));
+        }
         if self.conflict.is_some() {
             return self.decide(tx, (alone, kept), rows, changed);
         }
         let mut inserting = Inserting::of(self, alone);
-        for row in &mut rows {
+        let mut kept_rows = Vec::with_capacity(rows.len());
+        for mut row in std::mem::take(&mut rows) {
             with.context.look_at_row()?;
             if self.shows_rows {
-                ColumnValue::fill(&self.generated, row, with)?;
+                ColumnValue::fill(&self.generated, &mut row, with)?;
             }
-            inserting.inserted(row, &alone.over(&*tx, kept))?;
+            if !self.admits(&*tx, &mut row, with)? {
+                continue;
+            }
+            inserting.inserted(&row, &alone.over(&*tx, kept))?;
+            self.fire(&row, with)?;
+            kept_rows.push(row);
         }
+        rows = kept_rows;
         Ok(Gathered {
             count: inserting.count,
             table: inserting.table,
             effects: vec![Effect::Insert(self, rows)],
         })
+    }
+
+    /// Runs the triggers before a row is inserted, which may change it. Returns false if it is left out.
+    fn admits(
+        &self,
+        source: &dyn Source,
+        row: &mut Vec<Value>,
+        with: &Environment<'_>,
+    ) -> Result<bool, SqlError> {
+        let Some(triggers) = &self.triggers else {
+            return Ok(true);
+        };
+        let rows = (None, Some(&row[..]));
+        let given = triggers.before(source, Event::Insert, rows, None, with)?;
+        let is_admitted = given.is_some();
+        *row = given.unwrap_or_default();
+        Ok(is_admitted)
+    }
+
+    /// Notes a row for the triggers that run after it was inserted.
+    fn fire(&self, row: &[Value], with: &Environment<'_>) -> Result<(), SqlError> {
+        match &self.triggers {
+            Some(triggers) => triggers.note(Event::Insert, (None, Some(row)), None, with),
+            None => Ok(()),
+        }
     }
 
     /// Stores whole rows, which get their hidden numbers.
@@ -313,6 +351,9 @@ impl<'p, 'e> Inserting<'p, 'e> {
         if self.plan.shows_rows {
             ColumnValue::fill(&self.plan.generated, &mut row, self.with)?;
         }
+        if !self.plan.admits(&*tx, &mut row, self.with)? {
+            return Ok(());
+        }
         if let Some(conflict) = &self.plan.conflict {
             let checked = check_whole(tx, self.plan.number, &row);
             checked.map_err(|error| self.failed(error, &row))?;
@@ -323,7 +364,10 @@ impl<'p, 'e> Inserting<'p, 'e> {
                 return self.update(tx, there, &row, changes, condition.as_ref());
             }
             return match insert_whole(tx, self.plan.number, &row) {
-                Ok(()) => self.inserted(&row, self.with),
+                Ok(()) => {
+                    self.plan.fire(&row, self.with)?;
+                    self.inserted(&row, self.with)
+                }
                 Err(error) if conflict.takes(&error) => Ok(()),
                 // The index that decides goes before others, in which the row may collide, too.
                 Err(error)
@@ -335,6 +379,7 @@ impl<'p, 'e> Inserting<'p, 'e> {
             };
         }
         insert_whole(tx, self.plan.number, &row).map_err(|error| self.failed(error, &row))?;
+        self.plan.fire(&row, self.with)?;
         self.inserted(&row, self.with)
     }
 
@@ -388,6 +433,9 @@ impl<'p, 'e> Inserting<'p, 'e> {
             return Ok(());
         }
         let changed = changes.apply_to(tx, &Values(&there), self.with)?;
+        if changed.is_left_out {
+            return Ok(());
+        }
         self.inserted(&changed.row, self.with)
     }
 

@@ -13,6 +13,7 @@ use super::planning::Planning;
 use super::scopes::append;
 use super::target::{Target, TargetDraft};
 use super::tree::JoinKind;
+use super::triggers::has_triggers;
 use crate::aggregate::key_of_row;
 use crate::claims::TableId;
 use crate::error::{SqlError, code};
@@ -75,6 +76,11 @@ pub(crate) fn plan_merge(
         joins: Vec::new(),
     };
     let mut draft = TargetDraft::new(planning, "MERGE", &table, &[])?;
+    if has_triggers(&draft.relation) {
+        return Err(SqlError::unsupported(
+            "MERGE into a table with triggers is not supported",
+        ));
+    }
     let width = draft.node.places().end;
     let (source, of_source) = plan_factor(planning, &merge.source, width)?;
     append(&mut draft.scope, of_source.clone())?;
@@ -211,7 +217,7 @@ impl MergePlan {
             }
             match (&arm.action, effect) {
                 (Action::Update(changes), Effect::Update(_, rows)) => {
-                    let change = changes.of_row(row, reading, Found::Key(key), 0)?;
+                    let change = changes.of_row(source, row, reading, Found::Key(key), 0)?;
                     memory.take_bytes(change.bytes())?;
                     rows.push(change);
                 }

@@ -42,6 +42,7 @@ pub(crate) mod query;
 pub(crate) mod recursion;
 mod repeatable;
 pub(crate) mod rewriting;
+pub(crate) mod routine;
 mod row_lock;
 mod row_locks;
 mod rows_from;
@@ -59,6 +60,7 @@ pub(crate) mod subquery;
 pub(crate) mod tail;
 pub(crate) mod target;
 pub(crate) mod tree;
+pub(crate) mod triggers;
 mod unread;
 pub(crate) mod views;
 mod whole;
@@ -107,7 +109,7 @@ pub(crate) struct Planned {
     pub is_rewriting: bool,
     /// True if it only inserts rows, perhaps many.
     pub is_filling: bool,
-    /// True for a statement that changes rows and is not short.
+    /// True for a statement that changes rows and is not short, and whose functions notify no session.
     is_changing: bool,
     /// The number of runs left in the stage, since the last measured run read few rows.
     short_runs: AtomicU32,
@@ -118,13 +120,18 @@ const SHORT_RUNS: u32 = 32;
 
 impl Planned {
     pub fn new(plan: Plan, version: u64, queries: Queries) -> Self {
-        let is_short = queries.subqueries == 0 && plan.is_short();
+        let has_triggers = plan.has_triggers();
+        // A function of a trigger may read many rows.
+        let is_short = queries.subqueries == 0 && !has_triggers && plan.is_short();
         Planned {
             is_rewriting: queries.subqueries == 0
+                && !has_triggers
                 && !queries.around.asks_session
                 && rewriting::is_rewriting(&plan, is_short),
-            is_changing: !is_short && !matches!(plan, Plan::Select(_)),
-            is_filling: !is_short && matches!(&plan, Plan::Insert(insert) if insert.inserts_many()),
+            is_changing: !is_short && !queries.around.notifies && !matches!(plan, Plan::Select(_)),
+            is_filling: !is_short
+                && !has_triggers
+                && matches!(&plan, Plan::Insert(insert) if insert.inserts_many()),
             short_runs: AtomicU32::new(0),
             locks_rows: queries.locks_rows,
             is_short,
@@ -175,6 +182,21 @@ impl Planned {
 }
 
 impl Plan {
+    /// True if a table that it changes has triggers of rows.
+    fn has_triggers(&self) -> bool {
+        match self {
+            Plan::Select(_) | Plan::Merge(_) => false,
+            Plan::Insert(plan) => {
+                let update = plan.conflict.as_ref().and_then(|of| of.update.as_ref());
+                plan.triggers.is_some()
+                    || update.is_some_and(|(changes, _)| changes.triggers.is_some())
+            }
+            Plan::Update(plan) => plan.changes.triggers.is_some(),
+            Plan::Delete(plan) => plan.triggers.is_some(),
+            Plan::Parts(plan) => plan.plans().any(Plan::has_triggers),
+        }
+    }
+
     /// True if it reads and writes few rows, subqueries excluded.
     fn is_short(&self) -> bool {
         match self {

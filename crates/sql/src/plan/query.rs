@@ -3,17 +3,23 @@
 use super::draft::{Draft, FromTable, NamedKind, NamedQuery};
 use super::planning::{Planning, Queries};
 use super::recursion::draft_recursion;
+use super::routine::{Routine, kind_of as type_of};
 use super::searching::with_clauses;
 use super::select::draft_select;
 use super::set_operation::{draft_branch, draft_sets};
 use super::tail::{Tail, limits, output_order};
 use super::tree::{SelectPlan, SharedQuery};
-use crate::class::change_behind_with;
+use crate::class::{change_behind_with, sets_session};
 use crate::error::{SqlError, code};
-use crate::expression::{self, Around, DraftedQuery, Expr, Parameters, Scope, Typed};
+use crate::expression::{
+    self, Around, DraftedQuery, Expr, Parameters, PlannedRoutine, Scope, Typed,
+};
 use crate::names::name_of;
 use crate::rights::Rights;
+use crate::routines::{Returns, RoutineDefinition, notify};
 use crate::source::Source;
+use crate::types::SqlType;
+use crate::user_types::UserTypes;
 use sqlparser::ast::{self, Query, SetExpr};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -29,6 +35,30 @@ impl expression::Queries for Queries {
 
     fn rights(&self) -> &Rights {
         &self.rights
+    }
+
+    fn routine(
+        &mut self,
+        source: &dyn Source,
+        definition: &RoutineDefinition,
+    ) -> Result<PlannedRoutine, SqlError> {
+        // A body may read and set the session's state.
+        self.around.asks_session = true;
+        self.around.notifies |= notify(source)?;
+        self.around.sets_session |= sets_session(&definition.body.to_ascii_lowercase());
+        let all = UserTypes::of(source)?;
+        let parameters = definition.parameters.iter();
+        let parameters = parameters.map(|one| type_of(&all, one.kind));
+        let result = match &definition.returns {
+            Returns::Value(kind) => type_of(&all, *kind)?,
+            _ => SqlType::Void,
+        };
+        Ok(PlannedRoutine {
+            parameters: parameters.collect::<Result<_, _>>()?,
+            query: Arc::new(Routine::new(definition.clone(), self.rights.clone())),
+            number: self.next_number(),
+            result,
+        })
     }
 
     fn draft(

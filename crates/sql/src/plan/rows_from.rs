@@ -3,7 +3,7 @@
 use super::draft::{FromNode, FromTable, Planned};
 use super::json_rows::{json_rows, takes_json_apart};
 use super::planning::Planning;
-use super::series::{function, series_node, unnest};
+use super::series::{function, routine_rows, series_node, unnest};
 use super::tree::Series;
 use crate::error::SqlError;
 use crate::expression::Scope;
@@ -28,6 +28,10 @@ pub(super) fn called(
     let plain = qualified(name)?.1;
     if plain == ROWS_FROM {
         return rows_from(planning, around, arguments, alias, start);
+    }
+    let call = (name, arguments);
+    if let Some(planned) = routine_rows(planning, around, call, alias, start)? {
+        return Ok(planned);
     }
     match takes_json_apart(&plain) {
         true => json_rows(planning, around, (&plain, arguments), alias, start),

@@ -3,13 +3,15 @@
 
 use super::draft::{FromNode, FromTable, Planned};
 use super::planning::Planning;
+use super::routine::{Routine, columns_of};
 use super::scopes::{placed, scope_of_columns, together};
 use super::tree::{Series, SeriesOf};
 use crate::error::SqlError;
 use crate::expression::functions::no_step;
-use crate::expression::{Environment, Expr, Scope};
+use crate::expression::{Environment, Expr, Scope, Subquery, is_known};
 use crate::memory::outside;
 use crate::names::{name_of, qualified};
+use crate::routines::Returns;
 use crate::rows::{EachRow, InputRow, Values};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
@@ -212,6 +214,7 @@ impl Series {
         let parts = self.of.iter().flat_map(|of| match of {
             SeriesOf::Numbers { from, to, step } => vec![from, to, step],
             SeriesOf::Elements(expr, _) | SeriesOf::Value(expr) => vec![expr],
+            SeriesOf::Routine(call) => call.arguments.iter().collect(),
         });
         parts.collect()
     }
@@ -226,6 +229,9 @@ impl Series {
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
+        if let [SeriesOf::Routine(call)] = &self.of[..] {
+            return self.rows_of_routine(call, before, with, each);
+        }
         let mut sides = Vec::with_capacity(self.of.len());
         for of in &self.of {
             sides.push(of.values(before, with)?);
@@ -248,6 +254,75 @@ impl Series {
         }
         Ok(())
     }
+}
+
+impl Series {
+    fn rows_of_routine(
+        &self,
+        call: &Subquery,
+        before: &dyn InputRow,
+        with: &Environment<'_>,
+        each: EachRow<'_>,
+    ) -> Result<(), SqlError> {
+        let Some(routine) = Routine::of(call) else {
+            return Ok(());
+        };
+        let table = routine.rows(call, before, with)?;
+        let rows = table.values.chunks(table.width.max(1));
+        for (number, row) in (1..).zip(rows) {
+            let mut row = row.to_vec();
+            if self.is_numbered {
+                row.push(Value::Int(number));
+            }
+            if !each(&Values(&row))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Compiles a function of a user in `FROM`; `None` if there is none of the name.
+///
+/// # Errors
+/// Those of the call.
+pub(super) fn routine_rows(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    (name, arguments): (&ObjectName, &[FunctionArg]),
+    (alias, is_numbered): (Option<&TableAlias>, bool),
+    start: usize,
+) -> Result<Option<Planned>, SqlError> {
+    let (schema, plain) = qualified(name)?;
+    if matches!(schema.as_deref(), Some("pg_catalog" | "information_schema"))
+        || schema.is_none() && is_known(&plain)
+    {
+        return Ok(None);
+    }
+    let visible = together(around);
+    let mut compiler = planning.compiler(&visible);
+    let call = compiler.routine_call(schema.as_deref(), &plain, arguments)?;
+    let Some((call, definition, _)) = call else {
+        return Ok(None);
+    };
+    let mut columns = columns_of(&definition, planning.source)?;
+    let is_scalar = matches!(
+        definition.returns,
+        Returns::Void | Returns::Value(_) | Returns::Rows(_)
+    );
+    if let (true, Some(alias), [(column, _)]) = (is_scalar, alias, &mut columns[..]) {
+        *column = name_of(&alias.name);
+    }
+    let series = Series {
+        name: plain,
+        of: vec![SeriesOf::Routine(Box::new(call))],
+        is_numbered,
+    };
+    let (node, mut scope) = series_node(series, columns, alias, start)?;
+    for of in &mut scope.tables {
+        of.is_scalar = is_scalar && of.columns.len() == 1;
+    }
+    Ok(Some((node, scope)))
 }
 
 /// The values of a function, one after the other.
@@ -294,6 +369,7 @@ impl SeriesOf {
                 return of(crate::values::arrays::values(&array, *kind)?);
             }
             SeriesOf::Value(expr) => return of(vec![expr.evaluate(before, with)?.into_value()]),
+            SeriesOf::Routine(call) => return of(vec![call.value(before, with)?]),
         };
         let whole = |expr: &Expr| {
             Ok::<_, SqlError>(match expr.evaluate(before, with)?.as_ref() {

@@ -7,7 +7,7 @@ use super::row_lock::RowLock;
 use crate::aggregate::Grouping;
 use crate::column::ResultColumn;
 use crate::expression::window::WindowCall;
-use crate::expression::{Expr, Scope, SortKey};
+use crate::expression::{Expr, Scope, SortKey, Subquery};
 use crate::types::SqlType;
 use crate::virtual_tables::ComputeRows;
 use std::ops::Range;
@@ -154,6 +154,8 @@ pub(crate) enum SeriesOf {
     Elements(Expr, SqlType),
     /// The value of a scalar function.
     Value(Expr),
+    /// The rows of a function of a user, which is the only one then.
+    Routine(Box<Subquery>),
 }
 
 /// A query whose rows are extended by the values of set-returning functions.

@@ -5,6 +5,7 @@ use super::effects::{Effect, Gathered, Touched, delete};
 use super::output::{Output, compile_items};
 use super::planning::Planning;
 use super::target::{Among, Target, TargetDraft};
+use super::triggers::{Event, RowTriggers};
 pub(crate) use super::whole::{check_whole, insert_whole, whole, with_row};
 use crate::error::SqlError;
 use crate::expression::{Environment, Kept, Scope};
@@ -13,6 +14,7 @@ use crate::source::Source;
 use crate::write_target::WriteTarget;
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, FromTable, SelectItem, UpdateTableFromKind};
+use std::sync::Arc;
 
 /// A compiled `UPDATE`.
 #[derive(Debug)]
@@ -29,6 +31,7 @@ pub(crate) struct DeletePlan {
     pub returning: Option<Output>,
     /// True if foreign keys refer to the table's rows.
     pub is_referenced: bool,
+    pub triggers: Option<Arc<RowTriggers>>,
 }
 
 /// Compiles `UPDATE`.
@@ -79,6 +82,7 @@ pub(crate) fn plan_delete(
     let draft = TargetDraft::new(planning, "DELETE", table, others)?;
     let returning = compile_returning(planning, &draft.scope, delete.returning.as_deref())?;
     Ok(DeletePlan {
+        triggers: RowTriggers::of(planning, &draft.relation)?,
         is_referenced: is_referenced(planning.source, draft.relation.number),
         target: draft.finish(planning, delete.selection.as_ref())?,
         returning,
@@ -204,7 +208,10 @@ impl UpdatePlan {
                     memory.take(key)?;
                 }
             }
-            let change = self.changes.of_row(row, reading, found, shown)?;
+            let change = (self.changes).of_row(source, row, reading, found, shown)?;
+            if change.is_left_out {
+                return Ok(());
+            }
             memory.take(&change.row)?;
             memory.take(&change.before)?;
             changes.push(change);
@@ -296,6 +303,15 @@ impl DeletePlan {
             let key = self.target.key_of(row)?;
             if !is_free(&key)? {
                 return Ok(());
+            }
+            if let Some(triggers) = &self.triggers {
+                let old = whole_row(row, triggers.width)?;
+                let rows = (Some(&old[..]), None);
+                let given = triggers.before(source, Event::Delete, rows, None, reading)?;
+                if given.is_none() {
+                    return Ok(());
+                }
+                triggers.note(Event::Delete, rows, None, with)?;
             }
             memory.take(&key)?;
             keys.push(key);

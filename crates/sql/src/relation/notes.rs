@@ -57,9 +57,35 @@ pub(crate) struct TableNotes {
     /// The effect of a commit on a temporary table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_commit: Option<OnCommit>,
+    /// The triggers of its rows, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub triggers: BTreeMap<String, TriggerNotes>,
     /// The notes of columns by their numbers.
     #[serde(default)]
     pub columns: BTreeMap<usize, ColumnNotes>,
+}
+
+/// A trigger that runs for each row.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct TriggerNotes {
+    /// The number of its function.
+    pub function: u32,
+    /// True if it runs before the change of the row.
+    pub is_before: bool,
+    pub inserts: bool,
+    pub updates: bool,
+    pub deletes: bool,
+    /// `UPDATE OF`: the numbers of the columns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<usize>,
+    /// `WHEN`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
+    /// `DISABLE TRIGGER`
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_off: bool,
 }
 
 /// Properties of a foreign key, or of when a unique key is checked, that the engine's schema does not have.

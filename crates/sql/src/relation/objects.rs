@@ -20,6 +20,7 @@ pub(crate) mod kind {
     pub const TABLE: &str = "table";
     pub const SEQUENCE: &str = "sequence";
     pub const PROCEDURE: &str = "procedure";
+    pub const FUNCTION: &str = "function";
     pub const VIEW: &str = "view";
     pub const COMMENT: &str = "comment";
     pub const SCHEMA: &str = "schema";

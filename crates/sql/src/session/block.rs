@@ -16,7 +16,7 @@ use crate::check_interrupted;
 use crate::class::{Class, change_behind_with};
 use crate::error::{ErrorFields, SqlError, code};
 use crate::names::quoted_literal;
-use crate::parse::{Block, Handler, Line, Raise, Record, with_fields, without_database};
+use crate::parse::{Block, Handler, Line, Raise, Record, filled, with_fields, without_database};
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Outcome, Tag};
 use crate::schemas::schema_names;
@@ -185,6 +185,11 @@ impl Call<'_> {
                 }
                 Line::Return => Flow::Return,
                 Line::Block(block) => self.block(state, running, block)?,
+                _ => {
+                    return Err(SqlError::unsupported(
+                        "a line of functions is not supported in blocks",
+                    ));
+                }
             };
             if flow == Flow::Return {
                 return Ok(flow);
@@ -460,19 +465,4 @@ fn type_of(spec: TypeSpec) -> Cow<'static, str> {
         (SqlType::Char, -1) => "bpchar[]".into(),
         _ => spec.declared().to_string().into(),
     }
-}
-
-/// A format with its arguments in the places of `%`; `%%` is the sign itself.
-fn filled(format: &str, arguments: Vec<String>) -> String {
-    let mut arguments = arguments.into_iter();
-    let mut text = String::with_capacity(format.len());
-    let mut characters = format.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '%' if characters.next_if_eq(&'%').is_some() => text.push('%'),
-            '%' => text.push_str(&arguments.next().unwrap_or_default()),
-            character => text.push(character),
-        }
-    }
-    text
 }

@@ -22,7 +22,7 @@ use crate::procedures;
 use crate::relation::table_oid;
 use crate::result::{Complete, RowStream, Rows, Step, Tag};
 use crate::rows::Table;
-use crate::running::{Read, now, run_plan, seed};
+use crate::running::{Read, fire, now, run_plan, seed};
 use crate::sequences::{Done, Draws};
 use crate::settings::Settings;
 use crate::signalling;
@@ -81,6 +81,7 @@ fn context_of(
             database.tables().is_some(),
             given.transaction.number,
         ),
+        fired: RefCell::default(),
     }
 }
 
@@ -502,6 +503,7 @@ fn writing(
             let rows = in_statement(tx, with, |tx| {
                 copy::from_client(tx, given.statement, version, data, with)
             })?;
+            fire(tx, with)?;
             Ok((Complete::of(Tag::rows("COPY", rows)), None))
         }
         statement if define::computes_rows(statement) => {

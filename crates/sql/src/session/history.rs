@@ -180,6 +180,5 @@ impl History {
 
 /// True if an error is about the engine, or a cancel request, and not about the statement.
 pub(super) fn is_of_the_engine(error: &SqlError) -> bool {
-    let classes = ["53", "54", "57", "58", "XX"];
-    classes.iter().any(|class| error.code.starts_with(class))
+    error.is_of_the_engine()
 }

@@ -139,12 +139,17 @@ pub(super) fn told_of(
 
 /// The warnings of locks that a statement released, and the session did not have.
 pub(super) fn not_held(draws: &Draws) -> Vec<Notice> {
+    let told = draws.told.iter().map(|(severity, code, message)| Notice {
+        severity,
+        code,
+        message: message.clone(),
+    });
     let warnings = draws.not_held.iter().map(|is_shared| {
         let mode = if *is_shared { "Share" } else { "Exclusive" };
         let text = format!("you don't own a lock of type {mode}Lock");
         Notice::warning("01000", &text)
     });
-    warnings.collect()
+    told.chain(warnings).collect()
 }
 
 /// A statement as it is remembered.

@@ -34,7 +34,7 @@ pub(crate) struct Numbers {
 }
 
 /// Types, the beginning of the names of their functions, and the numbers of those that read and write texts and bytes.
-const OWN: [(SqlType, &str, [u32; 4]); 40] = [
+const OWN: [(SqlType, &str, [u32; 4]); 42] = [
     (SqlType::Bool, "bool", [1242, 1243, 2436, 2437]),
     (SqlType::Bytea, "bytea", [1244, 31, 2412, 2413]),
     (SqlType::OneChar, "char", [1245, 33, 2434, 2435]),
@@ -83,6 +83,8 @@ const OWN: [(SqlType, &str, [u32; 4]); 40] = [
     (SqlType::Uuid, "uuid_", [2952, 2953, 2961, 2962]),
     (SqlType::Inet, "inet_", [910, 911, 2496, 2497]),
     (SqlType::Cidr, "cidr_", [1267, 1427, 2498, 2499]),
+    (SqlType::Bit, "bit_", [1564, 1565, 2456, 2457]),
+    (SqlType::Varbit, "varbit_", [1579, 1580, 2458, 2459]),
     (SqlType::Hstore, "hstore_", [13_994, 13_995, 13_996, 13_997]),
     (SqlType::Tsvector, "tsvector", [3610, 3611, 3639, 3638]),
     (SqlType::Tsquery, "tsquery", [3612, 3613, 3641, 3640]),
@@ -98,16 +100,18 @@ const ENUMS: [u32; 4] = [3506, 3507, 3532, 3533];
 /// `anyenum`.
 const ANY_ENUM: u32 = 3500;
 
-/// Types with a length or digits, and the first of the two functions that read and write these.
-const WITH_MODIFIERS: [(SqlType, &str, u32); 8] = [
-    (SqlType::Timestamp, "timestamp", 2905),
-    (SqlType::Timestamptz, "timestamptz", 2907),
-    (SqlType::Interval, "interval", 2903),
-    (SqlType::Time, "time", 2909),
-    (SqlType::Timetz, "timetz", 2911),
-    (SqlType::Char, "bpchar", 2913),
-    (SqlType::Varchar, "varchar", 2915),
-    (SqlType::Numeric, "numeric", 2917),
+/// Types with a length or digits, and the two functions that read and write these.
+const WITH_MODIFIERS: [(SqlType, &str, [u32; 2]); 10] = [
+    (SqlType::Timestamp, "timestamp", [2905, 2906]),
+    (SqlType::Timestamptz, "timestamptz", [2907, 2908]),
+    (SqlType::Interval, "interval", [2903, 2904]),
+    (SqlType::Time, "time", [2909, 2910]),
+    (SqlType::Timetz, "timetz", [2911, 2912]),
+    (SqlType::Char, "bpchar", [2913, 2914]),
+    (SqlType::Varchar, "varchar", [2915, 2916]),
+    (SqlType::Numeric, "numeric", [2917, 2918]),
+    (SqlType::Bit, "bit", [2919, 2920]),
+    (SqlType::Varbit, "varbit", [2902, 2921]),
 ];
 
 /// The functions of all range types.
@@ -144,8 +148,8 @@ pub(crate) fn numbers(kind: SqlType) -> Numbers {
         output,
         receive,
         send,
-        modifier_input: modified.map_or(0, |(.., number)| *number),
-        modifier_output: modified.map_or(0, |(.., number)| number + 1),
+        modifier_input: modified.map_or(0, |(.., numbers)| numbers[0]),
+        modifier_output: modified.map_or(0, |(.., numbers)| numbers[1]),
         subscript: match kind {
             SqlType::Name => RAW_ARRAY_SUBSCRIPT,
             kind if kind.element().is_some() => ARRAY_SUBSCRIPT,
@@ -211,16 +215,10 @@ fn made() -> Vec<TypeFunction> {
             add(numbers[place], name, &arguments, result, stable[place]);
         }
     }
-    for (_, prefix, number) in WITH_MODIFIERS {
+    for (_, prefix, [input, output]) in WITH_MODIFIERS {
         let name = |end: &str| format!("{prefix}{end}");
-        add(
-            number,
-            name("typmodin"),
-            &[CSTRING_ARRAY],
-            Int4.oid(),
-            false,
-        );
-        add(number + 1, name("typmodout"), &[Int4.oid()], CSTRING, false);
+        add(input, name("typmodin"), &[CSTRING_ARRAY], Int4.oid(), false);
+        add(output, name("typmodout"), &[Int4.oid()], CSTRING, false);
     }
     let subscripts = [
         (ARRAY_SUBSCRIPT, "array_subscript_handler"),

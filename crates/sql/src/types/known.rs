@@ -3,7 +3,7 @@
 use super::SqlType;
 
 /// Types, their numbers, their names in SQL, and the bytes of a value: -1 for any length.
-pub(super) const ALL: [(SqlType, u32, &str, i16); 83] = [
+pub(super) const ALL: [(SqlType, u32, &str, i16); 87] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -38,6 +38,8 @@ pub(super) const ALL: [(SqlType, u32, &str, i16); 83] = [
     (SqlType::Uuid, 2950, "uuid", 16),
     (SqlType::Inet, 869, "inet", -1),
     (SqlType::Cidr, 650, "cidr", -1),
+    (SqlType::Bit, 1560, "bit", -1),
+    (SqlType::Varbit, 1562, "bit varying", -1),
     (SqlType::Json, 114, "json", -1),
     (SqlType::Jsonb, 3802, "jsonb", -1),
     (SqlType::JsonArray, 199, "json[]", -1),
@@ -79,6 +81,8 @@ pub(super) const ALL: [(SqlType, u32, &str, i16); 83] = [
     (SqlType::UuidArray, 2951, "uuid[]", -1),
     (SqlType::InetArray, 1041, "inet[]", -1),
     (SqlType::CidrArray, 651, "cidr[]", -1),
+    (SqlType::BitArray, 1561, "bit[]", -1),
+    (SqlType::VarbitArray, 1563, "bit varying[]", -1),
     (SqlType::Int4Range, 3904, "int4range", -1),
     (SqlType::Int8Range, 3926, "int8range", -1),
     (SqlType::NumRange, 3906, "numrange", -1),
@@ -132,6 +136,8 @@ pub(super) const ARRAYS: &[(SqlType, &str, SqlType)] = &[
     (SqlType::Uuid, "_uuid", SqlType::UuidArray),
     (SqlType::Inet, "_inet", SqlType::InetArray),
     (SqlType::Cidr, "_cidr", SqlType::CidrArray),
+    (SqlType::Bit, "_bit", SqlType::BitArray),
+    (SqlType::Varbit, "_varbit", SqlType::VarbitArray),
     (SqlType::Int4Range, "_int4range", SqlType::Int4RangeArray),
     (SqlType::Int8Range, "_int8range", SqlType::Int8RangeArray),
     (SqlType::NumRange, "_numrange", SqlType::NumRangeArray),

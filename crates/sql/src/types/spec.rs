@@ -48,6 +48,12 @@ impl TypeSpec {
         (is_text && self.modifier >= 4).then(|| (self.modifier - 4) as usize)
     }
 
+    /// The bits of `bit(n)`, and the most of `bit varying(n)`.
+    pub fn bits(self) -> Option<usize> {
+        let length = usize::try_from(self.modifier).ok();
+        length.filter(|_| self.kind.is_bits())
+    }
+
     /// The digits of a `numeric(precision, scale)`, and those behind the point.
     pub fn precision_and_scale(self) -> Option<(u16, u8)> {
         let has = self.kind == SqlType::Numeric && self.modifier >= 4;
@@ -83,7 +89,9 @@ impl TypeSpec {
         !has_blanks
             && self.kind.is_text() == other.kind.is_text()
             && (self.kind == other.kind || !self.is_form_of_other(other))
-            && (self.kind != SqlType::Interval && self.kind.element().is_none()
+            && (self.kind != SqlType::Interval
+                && self.kind.element().is_none()
+                && !self.kind.is_bits()
                 || self.modifier < 0
                 || self.modifier == other.modifier)
             && is_least(self.length(), other.length())
@@ -147,6 +155,7 @@ impl TypeSpec {
         }
         match (self.length(), self.precision_and_scale()) {
             (Some(length), _) => format!("{}({length})", self.kind.name()),
+            _ if let Some(bits) = self.bits() => format!("{}({bits})", self.kind.name()),
             (_, Some((precision, scale))) => format!("numeric({precision},{scale})"),
             _ => match self.fraction_digits() {
                 None => self.kind.name().to_string(),

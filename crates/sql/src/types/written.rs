@@ -4,6 +4,7 @@ use super::{SqlType, TypeSpec, interval_fields};
 use crate::error::{SqlError, code};
 use crate::names::qualified;
 use crate::path::{OF_CATALOGUE, PUBLIC};
+use sardonyx::schema::VALUE_BYTES_MAX;
 use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, TimezoneInfo,
     TypeModifier,
@@ -97,6 +98,10 @@ impl TypeSpec {
                 text(SqlType::Char, length.as_ref(), Some(1))
             }
             DataType::Bytea => plain(SqlType::Bytea),
+            DataType::Bit(length) => bits(SqlType::Bit, Some(length.unwrap_or(1))),
+            DataType::BitVarying(length) | DataType::VarBit(length) => {
+                bits(SqlType::Varbit, *length)
+            }
             DataType::Date => plain(SqlType::Date),
             DataType::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
                 moment(SqlType::Time, *digits)
@@ -220,6 +225,8 @@ fn named(
     let spec = match text.as_str() {
         "bpchar" => self::text(SqlType::Char, length.as_ref(), None)?,
         "varchar" => self::text(SqlType::Varchar, length.as_ref(), None)?,
+        "bit" => bits(SqlType::Bit, number)?,
+        "varbit" => bits(SqlType::Varbit, number)?,
         "oid" => TypeSpec::plain(SqlType::Oid),
         "name" => TypeSpec::plain(SqlType::Name),
         "char" => TypeSpec::plain(SqlType::OneChar),
@@ -301,6 +308,27 @@ fn text(
                 _ => format!("length for type {name} cannot exceed {LENGTH_MAX}"),
             }))
         }
+    }
+}
+
+/// Strings of so many bits.
+fn bits(kind: SqlType, length: Option<u64>) -> Result<TypeSpec, SqlError> {
+    /// That of PostgreSQL.
+    const LENGTH_MAX: u64 = 83_886_080;
+    let name = kind.internal_name();
+    match length {
+        None => Ok(TypeSpec::plain(kind)),
+        Some(0) => Err(invalid(format!(
+            "length for type {name} must be at least 1"
+        ))),
+        Some(length) if length > LENGTH_MAX => Err(invalid(format!(
+            "length for type {name} cannot exceed {LENGTH_MAX}"
+        ))),
+        // A bit takes a byte.
+        Some(length) if length > VALUE_BYTES_MAX as u64 => Err(SqlError::unsupported(format!(
+            "{name}({length}) is not supported: a value has at most {VALUE_BYTES_MAX} bits"
+        ))),
+        Some(length) => Ok(TypeSpec::new(kind, length as i32)),
     }
 }
 

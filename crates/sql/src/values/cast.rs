@@ -6,6 +6,7 @@ pub(crate) use allowed::{Coercion, can_cast, could_cast, is_number_of};
 
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
 use super::arrays::Array;
+use super::bits;
 use super::hstore::Hstore;
 use super::infinity::{infinite_moment, is_infinite};
 use super::intervals::Interval;
@@ -39,6 +40,12 @@ pub(crate) fn cast(
             format!("cannot cast type {} to {}", from.name(), to.kind.name()),
         )
     };
+    if to.kind.is_bits() {
+        return bits::cast(value, from, to, explicit);
+    }
+    if let (true, true, ValueRef::Text(bits)) = (from.is_bits(), to.kind.is_number(), value) {
+        return bits::to_number(bits, to.kind);
+    }
     if to.kind.is_text() {
         return to_text(value, from, to, explicit);
     }

@@ -5,6 +5,7 @@ pub(crate) mod abbreviations;
 pub(crate) mod arithmetic;
 pub(crate) mod arrays;
 pub(crate) mod big;
+pub(crate) mod bits;
 pub(crate) mod cast;
 mod collation_names;
 pub(crate) mod collations;

@@ -6,8 +6,8 @@ use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::source::Source;
 use crate::types::SqlType::{
-    self, Bool, Bytea, Int2, Int2Vector, Int4, Name, Oid, OidArray, OneChar, OneCharArray, Text,
-    TextArray, Timestamptz,
+    self, Bool, Int2Vector, Int4, Name, Oid, OidArray, OneChar, OneCharArray, Text, TextArray,
+    Timestamptz,
 };
 
 fn none(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
@@ -111,21 +111,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
         ],
     ),
     empty(
-        "pg_language",
-        2612,
-        &[
-            ("oid", Oid),
-            ("lanname", Name),
-            ("lanowner", Oid),
-            ("lanispl", Bool),
-            ("lanpltrusted", Bool),
-            ("lanplcallfoid", Oid),
-            ("laninline", Oid),
-            ("lanvalidator", Oid),
-            ("lanacl", TextArray),
-        ],
-    ),
-    empty(
         "pg_auth_members",
         1261,
         &[
@@ -133,31 +118,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("member", Oid),
             ("grantor", Oid),
             ("admin_option", Bool),
-        ],
-    ),
-    empty(
-        "pg_trigger",
-        2620,
-        &[
-            ("oid", Oid),
-            ("tgrelid", Oid),
-            ("tgparentid", Oid),
-            ("tgname", Name),
-            ("tgfoid", Oid),
-            ("tgtype", Int2),
-            ("tgenabled", OneChar),
-            ("tgisinternal", Bool),
-            ("tgconstrrelid", Oid),
-            ("tgconstrindid", Oid),
-            ("tgconstraint", Oid),
-            ("tgdeferrable", Bool),
-            ("tginitdeferred", Bool),
-            ("tgnargs", Int2),
-            ("tgattr", Int2Vector),
-            ("tgargs", Bytea),
-            ("tgqual", Text),
-            ("tgoldtable", Name),
-            ("tgnewtable", Name),
         ],
     ),
     empty(

@@ -150,7 +150,7 @@ impl Said<'_> {
     }
 }
 
-fn functions(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn functions(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let of_types = crate::types::functions::all().iter().map(|one| {
         let volatility = match one.is_stable {
             true => Volatility::Stable,
@@ -175,6 +175,7 @@ fn functions(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErro
         .filter(is_shown)
         .map(Row::values)
         .chain(of_types)
+        .chain(super::triggers::functions(source)?)
         .collect())
 }
 

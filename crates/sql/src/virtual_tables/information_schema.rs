@@ -224,7 +224,7 @@ impl<'a> Shown<'a> {
                 None if matches!(spec.kind, SqlType::Enum(_)) => "USER-DEFINED",
                 None => spec.kind.name(),
             }),
-            int(spec.length().map(|length| length as i128)),
+            int(spec.length().or(spec.bits()).map(|length| length as i128)),
             int(octets(spec)),
             int(number.precision),
             int(number.radix),

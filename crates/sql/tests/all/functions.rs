@@ -182,6 +182,7 @@ impl Function {
             (_, _, "\"char\"[]") => "'{a}'::\"char\"[]",
             (_, _, "text[]") => "array['0']",
             (_, _, "interval") => "interval '1 day 02:00:00'",
+            (_, _, "bit" | "bit varying") => return format!("'101'::{kind}(3)"),
             (_, _, "inet") => "inet '10.1.2.3/24'",
             (_, _, "cidr") => "cidr '10.1.0.0/16'",
             (_, _, "record") => "row(1, 'a')",

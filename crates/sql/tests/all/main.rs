@@ -38,3 +38,4 @@ mod scripts;
 mod sequences;
 mod serializable;
 mod streams;
+mod triggers;

@@ -221,6 +221,10 @@ const NOT_ON_NODES: &[&str] = &[
     "added_columns.sql",
     "any_operators.sql",
     "writing_parts.sql",
+    "row_triggers.sql",
+    // A column gets another type; schemas are dropped.
+    "bits.sql",
+    "functions_of_users.sql",
     // Unique keys that are checked later.
     "deferrable_keys.sql",
     // A primary key gets another type; temporary tables.
@@ -413,6 +417,9 @@ scripts! {
     information_schema: "information_schema.sql",
     information_schema_views: "information_schema_views.sql",
     functions: "functions.sql",
+    bits: "bits.sql",
+    functions_of_users: "functions_of_users.sql",
+    row_triggers: "row_triggers.sql",
     aggregates: "aggregates.sql",
     altered_sequences: "altered_sequences.sql",
     altered_views: "altered_views.sql",

@@ -1,7 +1,6 @@
 //! Functions that tools ask about the objects of a database: definitions, comments, sizes and rights.
 
 use super::definition::*;
-use super::objects::arguments_of;
 use super::session::user;
 use crate::error::SqlError;
 use crate::expression::Environment;
@@ -30,10 +29,6 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_get_constraintdef(OID, BOOL) -> TEXT, pretty_constraint, "constraint as SQL", stable;
     pg_get_expr(TEXT, OID) -> TEXT, |a, _| text(a.text(0)), "expression of the catalogue as SQL, in which it is kept", stable;
     pg_get_expr(TEXT, OID, BOOL) -> TEXT, |a, _| text(a.text(0)), "expression of the catalogue as SQL, in which it is kept", stable;
-    pg_get_function_arguments(OID) -> TEXT, function_arguments, "types of a function's arguments; null of an aggregate", stable;
-    pg_get_function_identity_arguments(OID) -> TEXT, function_arguments, "types of a function's arguments; null of an aggregate", stable;
-    pg_get_function_result(OID) -> TEXT, |_, _| none(), "null", stable;
-    pg_get_functiondef(OID) -> TEXT, |_, _| none(), "null: functions are not defined in SQL", stable;
     pg_get_indexdef(OID) -> TEXT, index, "index as SQL", stable;
     pg_get_indexdef(OID, INT4, BOOL) -> TEXT, index, "name of an index's column", stable;
     pg_get_partkeydef(OID) -> TEXT, |_, _| none(), "null: no table is partitioned", stable;
@@ -42,8 +37,6 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_get_serial_sequence(TEXT, TEXT) -> TEXT, serial_sequence, "sequence of a table's column", stable;
     pg_get_statisticsobjdef(OID) -> TEXT, |_, _| none(), "null: there are no statistics", stable;
     pg_get_statisticsobjdef_columns(OID) -> TEXT, |_, _| none(), "null: there are no statistics", stable;
-    pg_get_triggerdef(OID) -> TEXT, |_, _| none(), "null: there are no triggers", stable;
-    pg_get_triggerdef(OID, BOOL) -> TEXT, |_, _| none(), "null: there are no triggers", stable;
     pg_get_userbyid(OID) -> NAME, user, "name of the user", stable;
     pg_get_viewdef(OID) -> TEXT, view, "query of a view", stable;
     pg_get_viewdef(OID, BOOL) -> TEXT, view, "query of a view", stable;
@@ -160,13 +153,6 @@ fn with_modifier(kind: SqlType, modifier: i32) -> String {
         Some(element) => format!("{element}({modifier})[]"),
         None => format!("{name}({modifier})"),
     }
-}
-
-fn function_arguments(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
-    let kinds = a.oid(0).map(|oid| arguments_of(oid, with)).transpose()?;
-    Ok(kinds
-        .flatten()
-        .map_or(Value::Null, |kinds| Value::Text(kinds.join(", "))))
 }
 
 fn index(a: Arguments<'_>, with: &Environment<'_>) -> Answer {

@@ -33,6 +33,7 @@ macro_rules! kinds {
 }
 
 kinds!(
+    BIT = Bit,
     BOOL = Bool,
     BYTEA = Bytea,
     CHAR = Char,
@@ -79,6 +80,7 @@ kinds!(
     TSQUERY = Tsquery,
     TSVECTOR = Tsvector,
     UUID = Uuid,
+    VARBIT = Varbit,
     VOID = Void,
 );
 

@@ -4,6 +4,7 @@
 //! the arguments choose among functions of one name ([`resolve`]).
 
 mod arrays;
+mod bits;
 mod bytes;
 mod catalogue;
 mod choice;
@@ -27,6 +28,7 @@ mod objects;
 mod ranges;
 mod records;
 mod regexes;
+mod routines;
 mod sampled;
 mod searches;
 mod server;
@@ -77,7 +79,7 @@ use crate::types::SqlType;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 33] = [
+static TABLES: [&[Definition]; 35] = [
     texts::TABLE,
     formats::TABLE,
     forms::TABLE,
@@ -86,6 +88,7 @@ static TABLES: [&[Definition]; 33] = [
     trigrams::TABLE,
     encodings::TABLE,
     bytes::TABLE,
+    bits::TABLE,
     likes::TABLE,
     hashes::TABLE,
     numbers::TABLE,
@@ -111,6 +114,7 @@ static TABLES: [&[Definition]; 33] = [
     waiting::TABLE,
     catalogue::TABLE,
     objects::TABLE,
+    routines::TABLE,
 ];
 
 /// All functions that have a name in SQL.

@@ -112,3 +112,18 @@ impl Reader<'_> {
 fn places_of(format: &str) -> usize {
     format.replace("%%", "").matches('%').count()
 }
+
+/// A format with its arguments in the places of `%`; `%%` is the sign itself.
+pub(crate) fn filled(format: &str, arguments: Vec<String>) -> String {
+    let mut arguments = arguments.into_iter();
+    let mut text = String::with_capacity(format.len());
+    let mut characters = format.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '%' if characters.next_if_eq(&'%').is_some() => text.push('%'),
+            '%' => text.push_str(&arguments.next().unwrap_or_default()),
+            character => text.push(character),
+        }
+    }
+    text
+}

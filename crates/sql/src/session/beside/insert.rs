@@ -11,7 +11,10 @@ use crate::database::Database;
 use crate::error::SqlError;
 use crate::expression::{Environment, Kept};
 use crate::plan::Plan;
+use crate::plan::triggers::has_triggers;
+use crate::relation::Relation;
 use crate::result::{Complete, Tag};
+use crate::routines::notify;
 use crate::running::{Read, run_plan};
 use crate::session::execute::check_parameters;
 use crate::session::given::Given;
@@ -34,7 +37,17 @@ pub(super) fn insert(
     let limits = database.beside();
     let is_copy = matches!(given.statement.statement(), Some(Statement::Copy { .. }));
     let (table, planned) = match is_copy {
-        true => (copy::table_of(given.statement, &source)?, None),
+        true => {
+            let table = copy::table_of(given.statement, &source)?;
+            if has_triggers(&Relation::numbered(&source, table)?) {
+                // No notification of a function is sent from here.
+                return Ok(match notify(&source)? {
+                    true => Came::InStage,
+                    false => Came::Open,
+                });
+            }
+            (table, None)
+        }
         false => {
             let planned = given.statement.planned(version, &source)?;
             match &planned.plan {

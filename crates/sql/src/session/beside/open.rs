@@ -18,7 +18,7 @@ use crate::error::{SqlError, code};
 use crate::expression::{Environment, Kept};
 use crate::plan::write::whole_row;
 use crate::result::{Complete, Tag};
-use crate::running::{Read, run_plan};
+use crate::running::{Read, fire, run_plan};
 use crate::session::execute::check_parameters;
 use crate::session::given::Given;
 use crate::session::telling::count;
@@ -130,6 +130,7 @@ fn read_and_change(
         let copied = in_statement(rows, with, |tx| {
             copy::from_client(tx, given.statement, version, data, with)
         })?;
+        fire(rows, with)?;
         (Complete::of(Tag::rows("COPY", copied)), None)
     } else {
         let snapshot = rows.snapshot().clone();

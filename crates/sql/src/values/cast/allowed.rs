@@ -68,6 +68,8 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         | (SqlType::TextArray, SqlType::Hstore) => how == Coercion::Explicit,
         (SqlType::Jsonb, to) if to == Bool || to.is_number() => how == Coercion::Explicit,
         (Time, SqlType::Interval | Timetz) | (SqlType::Cidr, SqlType::Inet) => true,
+        (SqlType::Bit, SqlType::Varbit) | (SqlType::Varbit, SqlType::Bit) => true,
+        (Int4 | Int8, SqlType::Bit) | (SqlType::Bit, Int4 | Int8) => how == Coercion::Explicit,
         (SqlType::Inet, SqlType::Cidr) => how >= Coercion::Assignment,
         (SqlType::Interval, Time) => how >= Coercion::Assignment,
         (Timestamptz, Timestamp | Timetz)

@@ -1,0 +1,434 @@
+//! `CREATE FUNCTION` and `DROP FUNCTION`. A body in SQL is compiled as a check, one in PL/pgSQL is read only: its tables may
+//! come later, as in PostgreSQL.
+
+use super::options::{refuse, skipped};
+use crate::define_target::DefineTarget;
+use crate::error::{SqlError, code};
+use crate::names::{name_of, qualified};
+use crate::parse::{parse_expression, parse_kept, parse_routine};
+use crate::path::{is_temporary, split};
+use crate::plan::routine::{Routine, kind_of};
+use crate::relation::Relation;
+use crate::result::{Complete, Tag};
+use crate::rights::Rights;
+use crate::routines::{
+    Language, Returns, RoutineDefinition, RoutineParameter, all, free_number, named,
+};
+use crate::source::Source;
+use crate::types::{SqlType, TypeSpec};
+use crate::user_types::{TypeNames, UserTypes};
+use sqlparser::ast::{
+    ArgMode, CreateFunction, CreateFunctionBody, DataType, DropBehavior, DropFunction, Expr,
+    FunctionBehavior, FunctionCalledOnNull, FunctionDesc, FunctionReturnType, FunctionSecurity,
+    Value,
+};
+use std::sync::Arc;
+
+const WORD: &str = "CREATE FUNCTION";
+/// The most parameters, as in PostgreSQL.
+const PARAMETERS_MAX: usize = 100;
+
+/// Creates a function, or replaces it.
+///
+/// # Errors
+/// Invalid SQL in the body; `42723` if there is one with these arguments; `42P13` for another result than that of the one
+/// that is replaced; `0A000`.
+pub(super) fn create(
+    tx: &mut dyn DefineTarget,
+    create: &CreateFunction,
+    (user, rights): (&str, &Arc<Rights>),
+) -> Result<Complete, SqlError> {
+    refuse(
+        WORD,
+        &[
+            (create.temporary, "TEMPORARY"),
+            (create.if_not_exists, "IF NOT EXISTS"),
+            (
+                create.security == Some(FunctionSecurity::Definer),
+                "SECURITY DEFINER",
+            ),
+            (!create.set_params.is_empty(), "SET"),
+        ],
+    )?;
+    let source = tx.view();
+    let kept = rights.path().new_name(source, &create.name, false)?;
+    let (schema, name) = split(&kept);
+    refuse(WORD, &[(is_temporary(schema), "the schema pg_temp")])?;
+    let mut definition = RoutineDefinition {
+        number: 0,
+        schema: schema.to_string(),
+        name: name.to_string(),
+        parameters: parameters(source, create, rights)?,
+        returns: returns(source, create, rights)?,
+        language: Language::Sql,
+        body: String::new(),
+        volatility: match create.behavior {
+            Some(FunctionBehavior::Immutable) => 'i',
+            Some(FunctionBehavior::Stable) => 's',
+            Some(FunctionBehavior::Volatile) | None => 'v',
+        },
+        is_strict: matches!(
+            create.called_on_null,
+            Some(FunctionCalledOnNull::Strict | FunctionCalledOnNull::ReturnsNullOnNullInput)
+        ),
+        owner: user.to_string(),
+    };
+    (definition.language, definition.body) = body(create)?;
+    let kinds = |of: &RoutineDefinition| -> Vec<u32> {
+        of.parameters
+            .iter()
+            .map(|parameter| parameter.kind)
+            .collect()
+    };
+    let there = named(source, rights.path(), Some(schema), name)?;
+    let there = there
+        .into_iter()
+        .find(|there| kinds(there) == kinds(&definition));
+    definition.number = match &there {
+        Some(there) if !create.or_replace => {
+            let text = format!(
+                "function \"{}\" already exists with same argument types",
+                there.name
+            );
+            return Err(SqlError::new("42723", text));
+        }
+        Some(there) if there.returns != definition.returns => {
+            let text = "cannot change return type of existing function";
+            return Err(SqlError::new("42P13", text).hint(format!(
+                "Use DROP FUNCTION {} first.",
+                shown(source, there)?
+            )));
+        }
+        Some(there) => there.number,
+        None => free_number(source)?,
+    };
+    check(source, &definition, rights)?;
+    definition.store(tx)?;
+    Ok(Complete::of(Tag::plain(WORD)))
+}
+
+/// Reads the body, and compiles one in SQL.
+fn check(
+    source: &dyn Source,
+    definition: &RoutineDefinition,
+    rights: &Arc<Rights>,
+) -> Result<(), SqlError> {
+    match (definition.language, &definition.returns) {
+        (Language::Sql, Returns::Trigger) => Err(SqlError::new(
+            "42P13",
+            "SQL functions cannot return type trigger",
+        )),
+        (Language::Sql, _) => {
+            let statements = parse_kept(&definition.body)?;
+            drop(statements);
+            let routine = Routine::new(definition.clone(), rights.clone());
+            routine.code(source).map(drop)
+        }
+        (Language::Plpgsql, Returns::Trigger) if !definition.parameters.is_empty() => {
+            Err(SqlError::new(
+                "42P13",
+                "trigger functions cannot have declared arguments",
+            )
+            .hint("The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead."))
+        }
+        (Language::Plpgsql, _) => parse_routine(&definition.body).map(drop),
+    }
+}
+
+/// The number of a type, and the schema of none.
+fn number_of(source: &dyn Source, data_type: &DataType, rights: &Rights) -> Result<u32, SqlError> {
+    let names = TypeNames::of(source, rights.path())?;
+    if let Some((_, _, _)) = names.domain(data_type) {
+        return Err(SqlError::unsupported(format!(
+            "domains are not supported as types of functions: {data_type}"
+        )));
+    }
+    let spec = TypeSpec::of_data_type(data_type, &names)?;
+    Ok(spec.kind.oid())
+}
+
+fn parameters(
+    source: &dyn Source,
+    create: &CreateFunction,
+    rights: &Rights,
+) -> Result<Vec<RoutineParameter>, SqlError> {
+    let mut found: Vec<RoutineParameter> = Vec::new();
+    for argument in create.args.iter().flatten() {
+        match argument.mode {
+            None | Some(ArgMode::In) => {}
+            Some(ArgMode::Variadic) => {
+                return Err(SqlError::unsupported(
+                    "VARIADIC parameters of functions are not supported",
+                ));
+            }
+            Some(_) => {
+                return Err(SqlError::unsupported(
+                    "OUT parameters of functions are not supported: use RETURNS TABLE",
+                ));
+            }
+        }
+        let name = argument.name.as_ref().map(name_of).unwrap_or_default();
+        if !name.is_empty() && found.iter().any(|there| there.name == name) {
+            let text = format!("parameter name \"{name}\" used more than once");
+            return Err(SqlError::new("42P13", text));
+        }
+        let default = argument.default_expr.as_ref().map(ToString::to_string);
+        if let Some(text) = &default {
+            parse_expression(text)?;
+        } else if found.iter().any(|there| there.default.is_some()) {
+            let text = "input parameters after one with a default value must also have defaults";
+            return Err(SqlError::new("42P13", text));
+        }
+        found.push(RoutineParameter {
+            name,
+            kind: number_of(source, &argument.data_type, rights)?,
+            default,
+        });
+    }
+    if found.len() > PARAMETERS_MAX {
+        let text = format!("functions cannot have more than {PARAMETERS_MAX} arguments");
+        return Err(SqlError::new("54023", text));
+    }
+    Ok(found)
+}
+
+/// The table whose rows a type name means.
+fn table_of(
+    source: &dyn Source,
+    data_type: &DataType,
+    rights: &Rights,
+) -> Result<Option<String>, SqlError> {
+    let DataType::Custom(name, _) = data_type else {
+        return Ok(None);
+    };
+    let found = rights.path().find(source, name)?;
+    Ok(Relation::named(source, &found)
+        .ok()
+        .map(|relation| relation.name))
+}
+
+fn returns(
+    source: &dyn Source,
+    create: &CreateFunction,
+    rights: &Rights,
+) -> Result<Returns, SqlError> {
+    let of_rows = |data_type: &DataType| match number_of(source, data_type, rights) {
+        Ok(number) => Ok(Returns::Rows(number)),
+        Err(error) => match table_of(source, data_type, rights)? {
+            Some(table) => Ok(Returns::RowsOf(table)),
+            None => Err(error),
+        },
+    };
+    match &create.return_type {
+        None => Err(SqlError::new(
+            "42P13",
+            "function result type must be specified",
+        )),
+        Some(FunctionReturnType::SetOf(data_type)) => {
+            if is_named(data_type, "record") {
+                return Err(SqlError::unsupported(
+                    "RETURNS SETOF record is not supported: use RETURNS TABLE",
+                ));
+            }
+            of_rows(data_type)
+        }
+        Some(FunctionReturnType::DataType(DataType::Table(columns))) => {
+            let columns = columns.iter().flatten().map(|column| {
+                let kind = number_of(source, &column.data_type, rights)?;
+                Ok((name_of(&column.name), kind))
+            });
+            Ok(Returns::Table(columns.collect::<Result<_, SqlError>>()?))
+        }
+        Some(FunctionReturnType::DataType(data_type)) => {
+            if matches!(data_type, DataType::Trigger) || is_named(data_type, "trigger") {
+                return Ok(Returns::Trigger);
+            }
+            if is_named(data_type, "void") {
+                return Ok(Returns::Void);
+            }
+            if is_named(data_type, "record") {
+                return Err(SqlError::unsupported(
+                    "RETURNS record is not supported: use RETURNS TABLE",
+                ));
+            }
+            match number_of(source, data_type, rights) {
+                Ok(number) => Ok(Returns::Value(number)),
+                Err(error) => match table_of(source, data_type, rights)? {
+                    Some(_) => Err(SqlError::unsupported(
+                        "RETURNS with the type of a table's rows is not supported: use RETURNS SETOF",
+                    )),
+                    None => Err(error),
+                },
+            }
+        }
+    }
+}
+
+fn is_named(data_type: &DataType, wanted: &str) -> bool {
+    data_type.to_string().eq_ignore_ascii_case(wanted)
+}
+
+fn body(create: &CreateFunction) -> Result<(Language, String), SqlError> {
+    let language = match &create.language {
+        Some(language) => language.value.to_ascii_lowercase(),
+        None if matches!(
+            create.function_body,
+            Some(CreateFunctionBody::Return(_) | CreateFunctionBody::BeginAtomic(_))
+        ) =>
+        {
+            "sql".to_string()
+        }
+        None => return Err(SqlError::new("42P13", "no language specified")),
+    };
+    let language = match language.as_str() {
+        "sql" => Language::Sql,
+        "plpgsql" => Language::Plpgsql,
+        "c" | "internal" => {
+            let text = format!("the language {language} is not supported");
+            return Err(SqlError::unsupported(text));
+        }
+        _ => {
+            let text = format!("language \"{language}\" does not exist");
+            return Err(SqlError::new(code::UNKNOWN_OBJECT, text));
+        }
+    };
+    let text = match &create.function_body {
+        None => return Err(SqlError::new("42P13", "no function body specified")),
+        Some(CreateFunctionBody::AsBeforeOptions {
+            body: Expr::Value(value),
+            link_symbol: None,
+        }) => match &value.value {
+            Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => text.clone(),
+            Value::DollarQuotedString(quoted) => quoted.value.clone(),
+            _ => return Err(SqlError::syntax("a body in quotes is expected")),
+        },
+        Some(CreateFunctionBody::Return(expression)) => format!("SELECT {expression}"),
+        Some(CreateFunctionBody::BeginAtomic(statements)) => {
+            let statements = statements.statements.iter().map(ToString::to_string);
+            statements.collect::<Vec<_>>().join("; ")
+        }
+        Some(_) => {
+            return Err(SqlError::unsupported(
+                "this form of a function's body is not supported",
+            ));
+        }
+    };
+    Ok((language, text))
+}
+
+/// A function with the types of its arguments, as messages show it.
+pub(super) fn shown(
+    source: &dyn Source,
+    definition: &RoutineDefinition,
+) -> Result<String, SqlError> {
+    let types = UserTypes::of(source)?;
+    let mut kinds = Vec::with_capacity(definition.parameters.len());
+    for parameter in &definition.parameters {
+        kinds.push(kind_of(&types, parameter.kind)?.name());
+    }
+    Ok(format!("{}({})", definition.name, kinds.join(",")))
+}
+
+/// The function that a statement names, with the types of its arguments or without.
+///
+/// # Errors
+/// `42883` if there is none, `42725` if there are several of the name.
+pub(super) fn found(
+    source: &dyn Source,
+    description: &FunctionDesc,
+    rights: &Rights,
+) -> Result<RoutineDefinition, SqlError> {
+    let (schema, name) = qualified(&description.name)?;
+    let mut found = named(source, rights.path(), schema.as_deref(), &name)?;
+    if let Some(arguments) = &description.args {
+        let mut kinds = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            if matches!(argument.mode, None | Some(ArgMode::In)) {
+                kinds.push(number_of(source, &argument.data_type, rights)?);
+            }
+        }
+        found.retain(|one| {
+            one.parameters
+                .iter()
+                .map(|one| one.kind)
+                .eq(kinds.iter().copied())
+        });
+        if found.is_empty() {
+            let kinds = kinds.iter().map(|kind| {
+                let kind = SqlType::from_oid(*kind);
+                kind.map_or("?", SqlType::name)
+            });
+            let kinds: Vec<&str> = kinds.collect();
+            let text = format!("function {name}({}) does not exist", kinds.join(", "));
+            return Err(SqlError::new(code::UNKNOWN_FUNCTION, text));
+        }
+    }
+    if found.len() > 1 {
+        let text = format!("function name \"{name}\" is not unique");
+        return Err(SqlError::new("42725", text)
+            .hint("Specify the argument list to select the function unambiguously."));
+    }
+    found.pop().ok_or_else(|| {
+        let text = format!("could not find a function named \"{name}\"");
+        SqlError::new(code::UNKNOWN_FUNCTION, text)
+    })
+}
+
+/// Drops functions.
+///
+/// # Errors
+/// `42883` if there is none of a name; `2BP01` if a trigger needs one.
+pub(super) fn drop_functions(
+    tx: &mut dyn DefineTarget,
+    statement: &DropFunction,
+    rights: &Rights,
+) -> Result<Complete, SqlError> {
+    const WORD: &str = "DROP FUNCTION";
+    let mut complete = Complete::of(Tag::plain(WORD));
+    let cascades = statement.drop_behavior == Some(DropBehavior::Cascade);
+    for description in &statement.func_desc {
+        let definition = match found(tx.view(), description, rights) {
+            Err(error) if statement.if_exists && error.code == code::UNKNOWN_FUNCTION => {
+                let (_, name) = qualified(&description.name)?;
+                let text = format!("function {name}() does not exist, skipping");
+                let notices = skipped(WORD, "00000", text).notices;
+                complete.notices.extend(notices);
+                continue;
+            }
+            found => found?,
+        };
+        if definition.returns == Returns::Trigger {
+            super::trigger::forget(tx, &definition, cascades)?;
+        }
+        definition.remove(tx)?;
+    }
+    Ok(complete)
+}
+
+/// Drops the functions of a schema.
+///
+/// # Errors
+/// `2BP01` if there are some, and they are not to be dropped; an error of the engine.
+pub(super) fn drop_of_schema(
+    tx: &mut dyn DefineTarget,
+    schema: &str,
+    cascades: bool,
+) -> Result<(), SqlError> {
+    for definition in all(tx.view())? {
+        if definition.schema != schema {
+            continue;
+        }
+        if !cascades {
+            let text = format!("cannot drop schema {schema} because other objects depend on it");
+            let detail = format!("function {} depends on schema {schema}", definition.name);
+            return Err(SqlError::new(code::DEPENDENT_OBJECTS, text)
+                .detail(detail)
+                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        if definition.returns == Returns::Trigger {
+            super::trigger::forget(tx, &definition, true)?;
+        }
+        definition.remove(tx)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,321 @@
+//! `CREATE TRIGGER`, `DROP TRIGGER`, and `ALTER TABLE … ENABLE` and `DISABLE TRIGGER`: triggers of rows, before or after
+//! their change. The notes of the table keep them, so they are dropped with it.
+
+use super::function::{found, shown};
+use super::options::{refuse, skipped};
+use crate::define_target::DefineTarget;
+use crate::error::{SqlError, code};
+use crate::names::{name_of, qualified};
+use crate::path::local;
+use crate::plan::triggers::check;
+use crate::relation::{Relation, TriggerNotes, store_notes};
+use crate::result::{Complete, Notice, Tag};
+use crate::rights::Rights;
+use crate::routines::{Returns, RoutineDefinition};
+use crate::source::Source;
+use sardonyx::schema::OnDelete;
+use sqlparser::ast::{
+    CreateTrigger, DataType, DropTrigger, Expr, OperateFunctionArg, ReferentialAction,
+    TriggerEvent, TriggerObject, TriggerObjectKind, TriggerPeriod,
+};
+use std::sync::Arc;
+
+/// The most triggers of a table.
+const TRIGGERS_MAX: usize = 100;
+
+/// Creates a trigger, or replaces it.
+///
+/// # Errors
+/// `42710` if there is one of the name; `42P17` for a function that returns no trigger; `0A000` for other triggers than
+/// those of rows, and for those that references with an action would not run.
+pub(super) fn create(
+    tx: &mut dyn DefineTarget,
+    create: &CreateTrigger,
+    rights: &Arc<Rights>,
+) -> Result<Complete, SqlError> {
+    const WORD: &str = "CREATE TRIGGER";
+    let is_of_rows = matches!(
+        create.trigger_object,
+        Some(
+            TriggerObjectKind::For(TriggerObject::Row)
+                | TriggerObjectKind::ForEach(TriggerObject::Row)
+        )
+    );
+    let truncates = create.events.contains(&TriggerEvent::Truncate);
+    refuse(
+        WORD,
+        &[
+            (create.is_constraint, "CONSTRAINT"),
+            (create.temporary, "TEMPORARY"),
+            (truncates, "TRUNCATE"),
+            (
+                create.period == Some(TriggerPeriod::InsteadOf),
+                "INSTEAD OF",
+            ),
+            (!create.referencing.is_empty(), "REFERENCING"),
+            (create.referenced_table_name.is_some(), "FROM"),
+            (create.characteristics.is_some(), "DEFERRABLE"),
+            (!is_of_rows, "FOR EACH STATEMENT"),
+        ],
+    )?;
+    let Some(executed) = &create.exec_body else {
+        return Err(SqlError::syntax("EXECUTE FUNCTION is expected"));
+    };
+    let source = tx.view();
+    let table = rights.path().find(source, &create.table_name)?;
+    let mut relation = Relation::named(source, &table)?;
+    let (schema, name) = qualified(&create.name)?;
+    if schema.is_some() {
+        return Err(SqlError::syntax("the name of a trigger has no schema"));
+    }
+    if relation.notes.materialized.is_some() {
+        let text = format!("\"{}\" is not a table", relation.local());
+        return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text));
+    }
+    let mut description = executed.func_desc.clone();
+    let given = description.args.replace(Vec::new()).unwrap_or_default();
+    let function = found(source, &description, rights)?;
+    if function.returns != Returns::Trigger {
+        let text = format!("function {} must return type trigger", function.name);
+        return Err(SqlError::new("42P17", text));
+    }
+    if relation.notes.triggers.contains_key(&name) && !create.or_replace {
+        let text = format!(
+            "trigger \"{name}\" for relation \"{}\" already exists",
+            relation.local()
+        );
+        return Err(SqlError::new(code::DUPLICATE_OBJECT, text));
+    }
+    let notes = notes(create, &relation, &function, &given)?;
+    refuse_actions(&relation, &notes)?;
+    check(source, rights, &relation, (&notes, &function))?;
+    relation.notes.table.clone_from(&relation.name);
+    relation.notes.triggers.insert(name, notes);
+    if relation.notes.triggers.len() > TRIGGERS_MAX {
+        let text = format!("a table has at most {TRIGGERS_MAX} triggers");
+        return Err(SqlError::new(code::PROGRAM_LIMIT, text));
+    }
+    store_notes(tx, relation.number, &relation.notes)?;
+    Ok(Complete::of(Tag::plain(WORD)))
+}
+
+fn notes(
+    create: &CreateTrigger,
+    relation: &Relation,
+    function: &RoutineDefinition,
+    given: &[OperateFunctionArg],
+) -> Result<TriggerNotes, SqlError> {
+    let mut columns = Vec::new();
+    let (mut inserts, mut updates, mut deletes) = (false, false, false);
+    for event in &create.events {
+        match event {
+            TriggerEvent::Insert => inserts = true,
+            TriggerEvent::Delete => deletes = true,
+            TriggerEvent::Truncate => {}
+            TriggerEvent::Update(names) => {
+                updates = true;
+                for name in names {
+                    columns.push(relation.column(&name_of(name))?.number);
+                }
+            }
+        }
+    }
+    let condition = create.condition.as_ref().map(|tree| match tree {
+        Expr::Nested(inner) => inner.to_string(),
+        tree => tree.to_string(),
+    });
+    if let Some(text) = &condition {
+        let lower = text.to_ascii_lowercase();
+        let reads = |alias: &str| lower.contains(&format!("{alias}."));
+        let wrong = match () {
+            () if reads("old") && inserts => {
+                Some("INSERT trigger's WHEN condition cannot reference OLD values")
+            }
+            () if reads("new") && deletes => {
+                Some("DELETE trigger's WHEN condition cannot reference NEW values")
+            }
+            () => None,
+        };
+        if let Some(text) = wrong {
+            return Err(SqlError::new("42P17", text));
+        }
+    }
+    // The parser reads literals there as names of types.
+    let argument = |given: &OperateFunctionArg| match &given.data_type {
+        DataType::Custom(name, modifiers) if modifiers.is_empty() => {
+            let (_, name) = qualified(name)?;
+            Ok(name)
+        }
+        other => Ok(other.to_string()),
+    };
+    let arguments = given.iter().map(argument);
+    Ok(TriggerNotes {
+        function: function.number,
+        is_before: create.period == Some(TriggerPeriod::Before),
+        inserts,
+        updates,
+        deletes,
+        columns,
+        condition,
+        arguments: arguments.collect::<Result<_, SqlError>>()?,
+        is_off: false,
+    })
+}
+
+/// Refuses triggers that the engine's own actions of references would not run.
+///
+/// # Errors
+/// `0A000`.
+pub(super) fn refuse_actions(relation: &Relation, notes: &TriggerNotes) -> Result<(), SqlError> {
+    for key in &relation.schema.foreign_keys {
+        let (action, is_hit) = match key.on_delete {
+            OnDelete::Cascade => ("ON DELETE CASCADE", notes.deletes),
+            OnDelete::SetNull => ("ON DELETE SET NULL", notes.updates),
+            OnDelete::SetDefault => ("ON DELETE SET DEFAULT", notes.updates),
+            OnDelete::Restrict => continue,
+        };
+        if is_hit {
+            return Err(SqlError::unsupported(format!(
+                "a trigger of the rows that {action} of \"{}\" deletes or changes is not supported",
+                key.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Drops a trigger.
+///
+/// # Errors
+/// `42704` if there is none.
+pub(super) fn drop_trigger(
+    tx: &mut dyn DefineTarget,
+    statement: &DropTrigger,
+    rights: &Rights,
+) -> Result<Complete, SqlError> {
+    const WORD: &str = "DROP TRIGGER";
+    let (_, name) = qualified(&statement.trigger_name)?;
+    let Some(table) = &statement.table_name else {
+        return Err(SqlError::syntax("DROP TRIGGER needs ON and a table"));
+    };
+    let _ = statement.option == Some(ReferentialAction::Cascade);
+    let source = tx.view();
+    let kept = rights.path().find(source, table)?;
+    let mut relation = match Relation::named(source, &kept) {
+        Err(error) if statement.if_exists && error.code == code::UNKNOWN_TABLE => {
+            let text = format!("relation \"{}\" does not exist, skipping", local(&kept));
+            return Ok(skipped(WORD, "00000", text));
+        }
+        found => found?,
+    };
+    if relation.notes.triggers.remove(&name).is_none() {
+        let text = format!(
+            "trigger \"{name}\" for {} \"{}\" does not exist",
+            if statement.if_exists {
+                "relation"
+            } else {
+                "table"
+            },
+            relation.local()
+        );
+        return match statement.if_exists {
+            true => Ok(skipped(WORD, "00000", format!("{text}, skipping"))),
+            false => Err(SqlError::new(code::UNKNOWN_OBJECT, text)),
+        };
+    }
+    store_notes(tx, relation.number, &relation.notes)?;
+    Ok(Complete::of(Tag::plain(WORD)))
+}
+
+/// The tables that have a trigger of a function.
+fn tables_of(source: &dyn Source, function: u32) -> Vec<Relation> {
+    let numbers = 0..source.definitions().len() as u16;
+    let relations = numbers.filter_map(|number| Relation::numbered(source, number).ok());
+    let has = |relation: &Relation| {
+        let mut triggers = relation.notes.triggers.values();
+        triggers.any(|notes| notes.function == function)
+    };
+    relations.filter(has).collect()
+}
+
+/// Drops the triggers of a function that is dropped.
+///
+/// # Errors
+/// `2BP01` if there are some, and they are not to be dropped.
+pub(super) fn forget(
+    tx: &mut dyn DefineTarget,
+    function: &RoutineDefinition,
+    cascades: bool,
+) -> Result<Vec<Notice>, SqlError> {
+    for mut relation in tables_of(tx.view(), function.number) {
+        if !cascades {
+            let name = shown(tx.view(), function)?;
+            let triggers = relation.notes.triggers.iter();
+            let mut triggers = triggers.filter(|(_, notes)| notes.function == function.number);
+            let trigger = triggers.next().map_or("", |(name, _)| name);
+            let text = format!("cannot drop function {name} because other objects depend on it");
+            let detail = format!(
+                "trigger {trigger} on table {} depends on function {name}",
+                relation.local()
+            );
+            return Err(SqlError::new(code::DEPENDENT_OBJECTS, text)
+                .detail(detail)
+                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        let number = function.number;
+        relation
+            .notes
+            .triggers
+            .retain(|_, notes| notes.function != number);
+        store_notes(tx, relation.number, &relation.notes)?;
+    }
+    Ok(Vec::new())
+}
+
+/// Switches triggers of users on or off: that of a name, or all.
+///
+/// # Errors
+/// `42704` if there is none of the name.
+pub(super) fn switch(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    name: Option<&str>,
+    enables: bool,
+) -> Result<(), SqlError> {
+    let mut notes = relation.notes.clone();
+    if let Some(name) = name
+        && !notes.triggers.contains_key(name)
+    {
+        let text = format!(
+            "trigger \"{name}\" for table \"{}\" does not exist",
+            relation.local()
+        );
+        return Err(SqlError::new(code::UNKNOWN_OBJECT, text));
+    }
+    let switched = notes.triggers.iter_mut();
+    for (_, trigger) in switched.filter(|(there, _)| name.is_none_or(|name| name == *there)) {
+        trigger.is_off = !enables;
+    }
+    match notes.triggers.is_empty() {
+        true => Ok(()),
+        false => store_notes(tx, relation.number, &notes),
+    }
+}
+
+/// Refuses a change of a column that triggers name behind `UPDATE OF`.
+///
+/// # Errors
+/// `2BP01`.
+pub(super) fn check_column(relation: &Relation, number: usize) -> Result<(), SqlError> {
+    let mut triggers = relation.notes.triggers.iter();
+    let Some((name, _)) = triggers.find(|(_, notes)| notes.columns.contains(&number)) else {
+        return Ok(());
+    };
+    let column = relation.numbered_column(number);
+    let column = column.map_or("", |column| &column.name);
+    let text = format!(
+        "cannot change column {column} of table {}, since trigger {name} names it behind UPDATE OF",
+        relation.local()
+    );
+    Err(SqlError::new(code::DEPENDENT_OBJECTS, text).hint("Drop the trigger first."))
+}

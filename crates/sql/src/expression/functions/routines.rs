@@ -1,0 +1,64 @@
+//! Functions of the catalogue about functions and triggers of users: their definitions as SQL.
+
+use super::definition::*;
+use super::objects::arguments_of;
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::relation::{Relation, trigger_of_number};
+use crate::routines::{RoutineDefinition, numbered, trigger_as_sql};
+use crate::source::Source;
+use sardonyx::schema::Value;
+
+pub(super) static TABLE: &[Definition] = functions! {
+    pg_get_function_arguments(OID) -> TEXT, |a, with| arguments(a, with, true), "types of a function's arguments; null of an aggregate", stable;
+    pg_get_function_identity_arguments(OID) -> TEXT, |a, with| arguments(a, with, false), "types of a function's arguments; null of an aggregate", stable;
+    pg_get_function_result(OID) -> TEXT, |a, with| of_routine(a, with, |of, source| of.result_as_sql(source)), "type of the result of a user's function", stable;
+    pg_get_functiondef(OID) -> TEXT, |a, with| of_routine(a, with, |of, source| of.as_sql(source)), "function of a user as SQL", stable;
+    pg_get_triggerdef(OID) -> TEXT, |a, with| trigger(a, with, true), "trigger as SQL", stable;
+    pg_get_triggerdef(OID, BOOL) -> TEXT, |a, with| trigger(a, with, false), "trigger as SQL", stable;
+};
+
+/// A text about a function of a user; null for another function.
+fn of_routine(
+    a: Arguments<'_>,
+    with: &Environment<'_>,
+    text: impl FnOnce(&RoutineDefinition, &dyn Source) -> Result<String, SqlError>,
+) -> Answer {
+    let (Some(number), Some(reading)) = (a.oid(0), with.reading) else {
+        return Ok(Value::Null);
+    };
+    match numbered(reading.source, number)? {
+        Some(of) => Ok(Value::Text(text(&of, reading.source)?)),
+        None => Ok(Value::Null),
+    }
+}
+
+fn arguments(a: Arguments<'_>, with: &Environment<'_>, with_defaults: bool) -> Answer {
+    let of_user = of_routine(a, with, |of, source| {
+        of.parameters_as_sql(source, with_defaults)
+    })?;
+    if of_user != Value::Null {
+        return Ok(of_user);
+    }
+    let kinds = a.oid(0).map(|oid| arguments_of(oid, with)).transpose()?;
+    let kinds = kinds.flatten().map(|kinds| Value::Text(kinds.join(", ")));
+    Ok(kinds.unwrap_or(Value::Null))
+}
+
+fn trigger(a: Arguments<'_>, with: &Environment<'_>, is_whole: bool) -> Answer {
+    let (Some(number), Some(reading)) = (a.oid(0), with.reading) else {
+        return Ok(Value::Null);
+    };
+    let found = trigger_of_number(number).and_then(|(table, place)| {
+        let relation = Relation::numbered(reading.source, table).ok()?;
+        Some((relation, place))
+    });
+    let Some((relation, place)) = found else {
+        return Ok(Value::Null);
+    };
+    let Some((name, notes)) = relation.notes.triggers.iter().nth(place) else {
+        return Ok(Value::Null);
+    };
+    let text = trigger_as_sql(reading.source, &relation, (name, notes), is_whole)?;
+    Ok(text.map_or(Value::Null, Value::Text))
+}

@@ -1,0 +1,266 @@
+//! Functions of users in statements. A plan has the definition of each function that it calls; the body is compiled at the
+//! first call, for the tables that the plan reads. So a function may call itself, and costs nothing that is not called.
+//!
+//! The steps of a body run on a frame, a row of the variables. Statements in it are planned as queries inside of one that
+//! gives this row: a name is a column, or else a variable.
+//!
+//! In expressions a function reads only. One that changes rows is called by `SELECT f(…)` without a table, or as the only
+//! item of `FROM`: its call is made before the query, in the transaction (`crate::running`).
+
+mod code;
+mod compile;
+mod host;
+mod run;
+
+pub(crate) use code::Code;
+pub(crate) use host::{Given, Host, Outcome, Reader};
+
+use super::tree::{Input, SelectPlan, SeriesOf};
+use crate::error::{SqlError, code as codes};
+use crate::expression::{Environment, Expr, InnerQuery, Subquery};
+use crate::relation::Relation;
+use crate::rights::Rights;
+use crate::routines::{Returns, RoutineDefinition};
+use crate::rows::{InputRow, Table};
+use crate::source::Source;
+use crate::types::{SqlType, TypeSpec};
+use crate::user_types::UserTypes;
+use sardonyx::schema::Value;
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
+
+/// A function in a plan.
+#[derive(Debug)]
+pub(crate) struct Routine {
+    pub definition: RoutineDefinition,
+    /// Those of its caller.
+    rights: Arc<Rights>,
+    /// The table of a trigger's function.
+    table: Option<u16>,
+    compiled: OnceLock<Arc<Code>>,
+}
+
+impl Routine {
+    pub fn new(definition: RoutineDefinition, rights: Arc<Rights>) -> Routine {
+        Routine {
+            definition,
+            rights,
+            table: None,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// The function of a trigger on a table.
+    pub fn of_trigger(definition: RoutineDefinition, rights: Arc<Rights>, table: u16) -> Routine {
+        Routine {
+            table: Some(table),
+            ..Routine::new(definition, rights)
+        }
+    }
+
+    /// The function of a subquery, if it is one.
+    pub fn of(subquery: &Subquery) -> Option<&Routine> {
+        let query: &dyn Any = &*subquery.query;
+        query.downcast_ref()
+    }
+
+    /// Its steps, for the present tables.
+    ///
+    /// # Errors
+    /// An error in its body.
+    pub fn code(&self, source: &dyn Source) -> Result<&Arc<Code>, SqlError> {
+        if let Some(there) = self.compiled.get() {
+            return Ok(there);
+        }
+        let table = match self.table {
+            Some(number) => Some(Relation::numbered(source, number)?),
+            None => None,
+        };
+        let code = compile::compile(&self.definition, source, &self.rights, table.as_ref());
+        let code = code.map_err(|error| self.within(error))?;
+        Ok(self.compiled.get_or_init(|| Arc::new(code)))
+    }
+
+    /// An error with the function in which it occurred.
+    #[cold]
+    fn within(&self, mut error: SqlError) -> SqlError {
+        error.position = None;
+        let (language, name) = (self.definition.language.name(), &self.definition.name);
+        error.within(|| match language {
+            "plpgsql" => format!("PL/pgSQL function {name}"),
+            _ => format!("SQL function \"{name}\""),
+        })
+    }
+
+    /// Calls it with values of its parameters.
+    ///
+    /// # Errors
+    /// An error in its body; `54001` for too many calls inside of each other.
+    pub fn call(
+        &self,
+        host: &mut dyn Host,
+        given: Given<'_>,
+        with: &Environment<'_>,
+    ) -> Result<Outcome, SqlError> {
+        let code = self.code(host.source())?.clone();
+        let ran = run::run(&code, host, given, with);
+        ran.map_err(|error| self.within(error))
+    }
+
+    /// The values of a call for a row; `None` if the function is not to be called, and gives null.
+    fn arguments(
+        &self,
+        subquery: &Subquery,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Option<Vec<Value>>, SqlError> {
+        let mut values = Vec::with_capacity(subquery.arguments.len());
+        for argument in &subquery.arguments {
+            values.push(argument.evaluate(row, with)?.into_value());
+        }
+        let is_null = self.definition.is_strict && values.contains(&Value::Null);
+        Ok((!is_null).then_some(values))
+    }
+
+    /// The rows of a call in a statement.
+    ///
+    /// # Errors
+    /// As [`Routine::call`].
+    pub fn rows(
+        &self,
+        subquery: &Subquery,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Table, SqlError> {
+        let reading = with.reading.ok_or_else(nothing_read)?;
+        if let Some(made) = reading.kept.tables.borrow().get(&subquery.number) {
+            return Ok((**made).clone());
+        }
+        self.rows_in(&mut Reader(reading.source), subquery, row, with)
+    }
+
+    /// The same in a transaction.
+    ///
+    /// # Errors
+    /// As [`Routine::call`].
+    pub fn rows_in(
+        &self,
+        host: &mut dyn Host,
+        subquery: &Subquery,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Table, SqlError> {
+        let gives_rows = self.definition.returns.gives_rows();
+        let Some(values) = self.arguments(subquery, row, with)? else {
+            let rows = u64::from(!gives_rows);
+            return Ok(Table {
+                width: 1,
+                values: vec![Value::Null; rows as usize],
+                rows,
+            });
+        };
+        Ok(match self.call(host, Given::of(&values), with)? {
+            Outcome::Value(value) => Table {
+                width: 1,
+                values: vec![value],
+                rows: 1,
+            },
+            Outcome::Rows(table) => table,
+            Outcome::Row(_) => Table::default(),
+        })
+    }
+}
+
+fn nothing_read() -> SqlError {
+    SqlError::unsupported("a function of a user is not supported here: no table is read")
+}
+
+impl InnerQuery for Routine {
+    fn value(
+        &self,
+        subquery: &Subquery,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Value, SqlError> {
+        let table = self.rows(subquery, row, with)?;
+        Ok(table.values.into_iter().next().unwrap_or(Value::Null))
+    }
+
+    fn equal_values(&self, _: &Subquery, _: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
+        Err(SqlError::new(codes::INTERNAL, "a function is no list"))
+    }
+
+    fn count_equal(&self, _: &Subquery, _: &Environment<'_>) -> Result<usize, SqlError> {
+        Err(SqlError::new(codes::INTERNAL, "a function is no list"))
+    }
+
+    fn is_volatile(&self) -> bool {
+        self.definition.volatility == 'v'
+    }
+}
+
+/// The type of a number, which may be a user's.
+///
+/// # Errors
+/// `XX001` if there is none.
+pub(crate) fn kind_of(types: &UserTypes, number: u32) -> Result<SqlType, SqlError> {
+    types.numbered(number).ok_or_else(|| {
+        let text = format!("the type {number} of a function is not known");
+        SqlError::new(codes::DATA_CORRUPTED, text)
+    })
+}
+
+/// The names and types of a function's columns in `FROM`. A single value has the name of the function.
+///
+/// # Errors
+/// An error of reading the tables; `42P01` if the table is not there whose rows it gives.
+pub(crate) fn columns_of(
+    definition: &RoutineDefinition,
+    source: &dyn Source,
+) -> Result<Vec<(String, TypeSpec)>, SqlError> {
+    let types = UserTypes::of(source)?;
+    let one = |kind: u32| Ok::<_, SqlError>(TypeSpec::plain(kind_of(&types, kind)?));
+    match &definition.returns {
+        Returns::Void | Returns::Trigger => Ok(vec![(
+            definition.name.clone(),
+            TypeSpec::plain(SqlType::Void),
+        )]),
+        Returns::Value(kind) | Returns::Rows(kind) => {
+            Ok(vec![(definition.name.clone(), one(*kind)?)])
+        }
+        Returns::Table(columns) => columns
+            .iter()
+            .map(|(name, kind)| Ok((name.clone(), one(*kind)?)))
+            .collect(),
+        Returns::RowsOf(table) => {
+            let relation = Relation::named(source, table)?;
+            let columns = relation.columns.iter();
+            Ok(columns
+                .map(|column| (column.name.clone(), column.spec))
+                .collect())
+        }
+    }
+}
+
+/// The calls of a query that may change rows: those of a `SELECT` without a table, and that of the only function in `FROM`.
+pub(crate) fn calls_of(plan: &SelectPlan) -> Vec<&Subquery> {
+    let is_constant = |subquery: &&Subquery| subquery.arguments.iter().all(Expr::is_constant);
+    let is_alone = plan.filter.is_none() && plan.grouping.is_none() && plan.limit.is_none();
+    match &plan.input {
+        Input::Nothing if is_alone => {
+            let calls = plan.output.expressions.iter();
+            let calls = calls.filter_map(|expr| match expr {
+                Expr::Subquery(subquery) if Routine::of(subquery).is_some() => Some(&**subquery),
+                _ => None,
+            });
+            calls.filter(is_constant).collect()
+        }
+        Input::Series(series) => match &series.of[..] {
+            [SeriesOf::Routine(subquery)] => {
+                Some(&**subquery).into_iter().filter(is_constant).collect()
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}

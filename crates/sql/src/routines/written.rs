@@ -1,0 +1,139 @@
+//! Functions and triggers of users as SQL, in the words of PostgreSQL's catalogue.
+
+use super::{Returns, RoutineDefinition, numbered};
+use crate::error::SqlError;
+use crate::names::{quoted, quoted_literal};
+use crate::path::{kept, written, written_whole};
+use crate::relation::{Relation, TriggerNotes};
+use crate::source::Source;
+use crate::types::TypeSpec;
+use crate::user_types::UserTypes;
+
+fn type_name(source: &dyn Source, number: u32) -> Result<String, SqlError> {
+    let types = UserTypes::of(source)?;
+    let kind = types.numbered(number);
+    Ok(kind.map_or_else(|| "???".to_string(), |kind| TypeSpec::plain(kind).to_sql()))
+}
+
+impl RoutineDefinition {
+    /// Its parameters, with their defaults if they are wanted.
+    ///
+    /// # Errors
+    /// An error of reading the tables.
+    pub fn parameters_as_sql(
+        &self,
+        source: &dyn Source,
+        with_defaults: bool,
+    ) -> Result<String, SqlError> {
+        let mut parameters = Vec::with_capacity(self.parameters.len());
+        for parameter in &self.parameters {
+            let mut text = type_name(source, parameter.kind)?;
+            if !parameter.name.is_empty() {
+                text = format!("{} {text}", quoted(&parameter.name));
+            }
+            if let (Some(default), true) = (&parameter.default, with_defaults) {
+                text = format!("{text} DEFAULT {default}");
+            }
+            parameters.push(text);
+        }
+        Ok(parameters.join(", "))
+    }
+
+    /// The type of its result.
+    ///
+    /// # Errors
+    /// An error of reading the tables.
+    pub fn result_as_sql(&self, source: &dyn Source) -> Result<String, SqlError> {
+        Ok(match &self.returns {
+            Returns::Void => "void".into(),
+            Returns::Trigger => "trigger".into(),
+            Returns::Value(kind) => type_name(source, *kind)?,
+            Returns::Rows(kind) => format!("SETOF {}", type_name(source, *kind)?),
+            Returns::RowsOf(table) => format!("SETOF {}", written(table)),
+            Returns::Table(columns) => {
+                let mut written = Vec::with_capacity(columns.len());
+                for (name, kind) in columns {
+                    written.push(format!("{} {}", quoted(name), type_name(source, *kind)?));
+                }
+                format!("TABLE({})", written.join(", "))
+            }
+        })
+    }
+
+    /// The statement that creates it, or replaces it.
+    ///
+    /// # Errors
+    /// An error of reading the tables.
+    pub fn as_sql(&self, source: &dyn Source) -> Result<String, SqlError> {
+        let name = written_whole(&kept(&self.schema, &self.name));
+        let volatility = match self.volatility {
+            'i' => " IMMUTABLE",
+            's' => " STABLE",
+            _ => "",
+        };
+        let strict = if self.is_strict { " STRICT" } else { "" };
+        let line = match (volatility, strict) {
+            ("", "") => String::new(),
+            _ => format!("{volatility}{strict}\n"),
+        };
+        // The quotes differ from all of the body.
+        let mut quote = "$function$".to_string();
+        while self.body.contains(&quote) {
+            quote.insert(quote.len() - 1, 'x');
+        }
+        Ok(format!(
+            "CREATE OR REPLACE FUNCTION {name}({})\n RETURNS {}\n LANGUAGE {}\n{line}AS {quote}{}{quote}\n",
+            self.parameters_as_sql(source, true)?,
+            self.result_as_sql(source)?,
+            self.language.name(),
+            self.body
+        ))
+    }
+}
+
+/// The statement that creates a trigger; `None` if its function is not there. The table has its schema if `is_whole`.
+///
+/// # Errors
+/// An error of reading the tables.
+pub(crate) fn trigger_as_sql(
+    source: &dyn Source,
+    relation: &Relation,
+    (name, notes): (&str, &TriggerNotes),
+    is_whole: bool,
+) -> Result<Option<String>, SqlError> {
+    let Some(function) = numbered(source, notes.function)? else {
+        return Ok(None);
+    };
+    let of = match notes.columns.is_empty() {
+        true => String::new(),
+        false => {
+            let columns = notes.columns.iter();
+            let columns = columns.filter_map(|number| relation.numbered_column(*number));
+            let columns: Vec<String> = columns.map(|column| quoted(&column.name)).collect();
+            format!(" OF {}", columns.join(", "))
+        }
+    };
+    let events = [
+        (notes.inserts, "INSERT".to_string()),
+        (notes.deletes, "DELETE".to_string()),
+        (notes.updates, format!("UPDATE{of}")),
+    ];
+    let events = events.into_iter().filter(|(is_there, _)| *is_there);
+    let events: Vec<String> = events.map(|(_, word)| word).collect();
+    let when = notes.condition.as_ref();
+    let when = when.map_or(String::new(), |text| format!("WHEN (({text})) "));
+    let table = match is_whole {
+        true => written_whole(&relation.name),
+        false => written(&relation.name),
+    };
+    let arguments = notes.arguments.iter().map(|one| quoted_literal(one));
+    let arguments: Vec<String> = arguments.collect();
+    Ok(Some(format!(
+        "CREATE TRIGGER {} {} {} ON {table} FOR EACH ROW {when}EXECUTE FUNCTION {}({})",
+        quoted(name),
+        if notes.is_before { "BEFORE" } else { "AFTER" },
+        events.join(" OR "),
+        written(&kept(&function.schema, &function.name)),
+        arguments.join(", ")
+    )))
+}
