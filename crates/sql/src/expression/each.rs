@@ -7,7 +7,7 @@ use super::{Environment, Expr, arrays};
 use crate::error::SqlError;
 use crate::rows::InputRow;
 use crate::types::SqlType;
-use sardonyx::schema::{Value, ValueRef};
+use sardonyx::schema::ValueRef;
 use sardonyx_rows::condition::decided_by;
 
 /// The place of the value in the row of the test.
