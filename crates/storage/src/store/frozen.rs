@@ -245,6 +245,11 @@ pub(super) fn copy_place(entry: u32) -> usize {
 pub(super) struct Untouched(Table);
 
 impl Untouched {
+    /// The bytes of its entries.
+    pub fn bytes(&self) -> usize {
+        size_of_val(self.0.entries())
+    }
+
     /// True if its memory is that of a table for so many pages.
     pub fn fits(&self, pages: u64) -> bool {
         let whole = |len: usize| len.max(1).div_ceil(PAGE_SIZE / size_of::<AtomicU32>());

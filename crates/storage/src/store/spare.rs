@@ -23,15 +23,31 @@ struct SpareParts {
 
 /// The most tables that are kept: those of two stores' snapshots that overlap.
 const SPARE_TABLES_MAX: usize = 8;
+/// The most bytes of the kept tables, unless there is only one. A table takes at most a 1,024th of its store.
+const SPARE_TABLE_BYTES_MAX: usize = 16 << 20;
 /// The most pages of a pool that is kept.
 const SPARE_PAGES_MAX: u64 = 256;
+
+impl SpareParts {
+    fn has_too_many(&self) -> bool {
+        let bytes: usize = self.tables.iter().map(Untouched::bytes).sum();
+        self.tables.len() > SPARE_TABLES_MAX || bytes > SPARE_TABLE_BYTES_MAX
+    }
+}
 
 impl Spare {
     /// A table for so many pages.
     pub fn table(&self, pages: u64) -> Option<Untouched> {
-        let tables = &mut self.0.lock().tables;
-        let fits = tables.iter().rposition(|table| table.fits(pages));
-        fits.and_then(|place| tables.remove(place))
+        let mut parts = self.0.lock();
+        let fits = parts.tables.iter().rposition(|table| table.fits(pages));
+        if let Some(place) = fits {
+            return parts.tables.remove(place);
+        }
+        // The store has grown. No other thread waits while their memory is given back.
+        let outgrown = std::mem::take(&mut parts.tables);
+        drop(parts);
+        drop(outgrown);
+        None
     }
 
     /// Keeps the table of a snapshot without readers, if no other thread has the snapshot, which then keeps it.
@@ -39,9 +55,14 @@ impl Spare {
         let Some(table) = Arc::into_inner(frozen).and_then(Frozen::into_untouched) else {
             return;
         };
-        let tables = &mut self.0.lock().tables;
-        let oldest = (tables.len() >= SPARE_TABLES_MAX).then(|| tables.pop_front());
-        tables.push_back(table);
+        let mut parts = self.0.lock();
+        parts.tables.push_back(table);
+        let mut oldest = Vec::new();
+        while parts.tables.len() > 1 && parts.has_too_many() {
+            oldest.extend(parts.tables.pop_front());
+        }
+        // No other thread waits while their memory is given back.
+        drop(parts);
         drop(oldest);
     }
 
@@ -117,6 +138,24 @@ mod tests {
         places.sort();
         places.dedup();
         assert!(places.len() <= 6, "{}", places.len());
+    }
+
+    #[test]
+    fn few_tables_are_kept_and_none_that_the_store_has_outgrown() {
+        let mut store = PageStore::reserve(1 << 30).unwrap();
+        store.grow_to(8).unwrap();
+        let mut open = Vec::new();
+        for round in 0..12 {
+            open.push(store.snapshot().unwrap());
+            write(&mut store, 1, round);
+        }
+        drop(open);
+        assert_eq!(store.spare.0.lock().tables.len(), SPARE_TABLES_MAX);
+        store.grow_to(8 << 10).unwrap();
+        drop(store.snapshot().unwrap());
+        write(&mut store, 1, 77);
+        drop(store.snapshot().unwrap());
+        assert!(store.spare.0.lock().tables.len() <= 2);
     }
 
     #[test]
