@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_seed_is_spread_as_published() {
-        let mut seed = 1_234_567;
+        let mut words = sardonyx_base::random::Random::new(1_234_567);
         let expected = [
             6_457_827_717_110_365_317,
             3_203_168_211_198_807_973,
@@ -101,7 +101,7 @@ mod tests {
             16_408_922_859_458_223_821,
         ];
         for number in expected {
-            assert_eq!(splitmix64(&mut seed), number);
+            assert_eq!(words.next(), number);
         }
     }
 
