@@ -501,8 +501,8 @@ proptest! {
             other.check().expect("what is read can be had");
         }
         let mut later = bytes;
-        later[0] = 11;
-        let version = SchemaError::Version { version: 11, known: 10 };
+        later[0] = 12;
+        let version = SchemaError::Version { version: 12, known: 11 };
         prop_assert_eq!(Schema::decode(&later), Err(version));
     }
 }
