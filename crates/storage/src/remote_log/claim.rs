@@ -23,7 +23,10 @@ use super::reader::{Read, Reader, decode_boundary};
 use super::store::{Appended, Listed, Register};
 
 /// The result of a claim.
-#[allow(clippy::large_enum_variant, reason = "it is moved once for each entry of a claim")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is moved once for each entry of a claim"
+)]
 #[derive(Debug)]
 pub enum Claiming {
     /// An entry that is to be applied first. The claim goes on.
