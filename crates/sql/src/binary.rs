@@ -10,7 +10,7 @@ mod arrays;
 mod numerics;
 
 pub use crate::error::as_text;
-use crate::error::{SqlError, code};
+use crate::error::{SqlError, code, malformed};
 use crate::text::{decode_text, encode_text};
 use crate::types::SqlType;
 use crate::values::hstore::Hstore;
@@ -238,12 +238,6 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
 
 fn exactly<const BYTES: usize>(bytes: &[u8]) -> Option<[u8; BYTES]> {
     bytes.try_into().ok()
-}
-
-/// The error of bytes that are no value of a type, with the reason.
-#[cold]
-pub(crate) fn malformed(why: impl Into<String>) -> SqlError {
-    SqlError::new(code::INVALID_BINARY, "incorrect binary data format").detail(why)
 }
 
 #[cold]

@@ -421,6 +421,25 @@ pub fn as_text(bytes: &[u8]) -> Result<&str, SqlError> {
     })
 }
 
+/// The error of a text that is no value of a type.
+#[cold]
+pub(crate) fn invalid(kind: SqlType, text: &str) -> SqlError {
+    SqlError::new(
+        code::INVALID_TEXT,
+        format!(
+            "invalid input syntax for type {}: \"{}\"",
+            kind.name(),
+            shortened(text)
+        ),
+    )
+}
+
+/// The error of bytes that are no value of a type, with the reason.
+#[cold]
+pub(crate) fn malformed(why: impl Into<String>) -> SqlError {
+    SqlError::new(code::INVALID_BINARY, "incorrect binary data format").detail(why)
+}
+
 /// The error of a null in a column that must have a value.
 pub(crate) fn not_null(table: &str, column: &str) -> SqlError {
     SqlError::new(

@@ -5,7 +5,7 @@ use crate::constraints::in_statement;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Kept, Subquery};
 use crate::plan::Plan;
-use crate::plan::routine::{Host, Routine, calls_of};
+use crate::plan::routine::{Host, Routine, Statement, calls_of};
 use crate::plan::target::Among;
 use crate::plan::tree::SelectPlan;
 use crate::plan::triggers::Fired;
@@ -13,6 +13,7 @@ use crate::result::{Complete, Tag};
 use crate::rows::{Table, Values};
 use crate::source::Source;
 use crate::write_target::WriteTarget;
+use std::any::Any;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -29,15 +30,10 @@ pub(crate) fn read_plan(
     plan: &Plan,
     with: &Environment<'_>,
 ) -> Result<Read, SqlError> {
-    let Plan::Select(plan) = plan else {
-        return Err(SqlError::new(
-            code::INTERNAL,
-            "a plan that changes something is read",
-        ));
-    };
-    let table = plan.run(source, with)?;
+    let table = plan.read(source, with)?;
     let complete = Complete::of(Tag::rows("SELECT", table.rows));
-    Ok((complete, Some((table, plan.output.columns.clone()))))
+    let columns = plan.columns().cloned();
+    Ok((complete, columns.map(|columns| (table, columns))))
 }
 
 /// Runs a plan in a transaction.
@@ -60,7 +56,14 @@ impl Host for Changing<'_> {
         &*self.0
     }
 
-    fn change(&mut self, plan: &Plan, with: &Environment<'_>) -> Result<(u64, Table), SqlError> {
+    fn change(
+        &mut self,
+        plan: &dyn Statement,
+        with: &Environment<'_>,
+    ) -> Result<(u64, Table), SqlError> {
+        let plan: &dyn Any = plan;
+        let plan = plan.downcast_ref::<Plan>();
+        let plan = plan.ok_or_else(|| SqlError::new(code::INTERNAL, "a plan of another kind"))?;
         let done = changes(self.0, plan, with, Among::All);
         ended(self.0, with, done)
     }

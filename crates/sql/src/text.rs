@@ -7,7 +7,7 @@ mod moments;
 pub(crate) mod templates;
 
 pub(crate) use crate::error::shortened;
-use crate::error::{SqlError, code};
+use crate::error::{SqlError, code, invalid};
 use crate::types::{FREE_SCALE, SqlType};
 use crate::values::arithmetic::without_zeros;
 use crate::values::hstore::Hstore;
@@ -314,23 +314,6 @@ pub(crate) fn decode_bytes(text: &str) -> Option<Vec<u8>> {
         }
     }
     Some(bytes)
-}
-
-/// The error of a text that is no value of a type.
-#[cold]
-pub(crate) fn invalid(kind: SqlType, text: &str) -> SqlError {
-    no_value(code::INVALID_TEXT, kind, text)
-}
-
-fn no_value(code: &'static str, kind: SqlType, text: &str) -> SqlError {
-    SqlError::new(
-        code,
-        format!(
-            "invalid input syntax for type {}: \"{}\"",
-            kind.name(),
-            shortened(text)
-        ),
-    )
 }
 
 pub(crate) fn out_of_range(kind: SqlType, text: &str) -> SqlError {

@@ -1,8 +1,8 @@
 //! Arrays in binary: the number of dimensions, a flag for nulls, the type of the elements. Then the size and the first
 //! subscript of each dimension, and the elements with their lengths. An empty array has no dimension.
 
-use super::{decode_binary, encode_field, malformed};
-use crate::error::{SqlError, code};
+use super::{decode_binary, encode_field};
+use crate::error::{SqlError, code, malformed};
 use crate::text::text_of;
 use crate::types::SqlType;
 use crate::values::arrays;

@@ -1,7 +1,6 @@
 //! `numeric` in binary: digits to the base of 10,000, the weight of the first, a sign, and the digits behind the point.
 
-use super::malformed;
-use crate::error::{SqlError, code};
+use crate::error::{SqlError, code, malformed};
 use sardonyx::schema::{NonFinite, Value};
 
 /// The most digits of a numeric: as many as 128 bits hold.

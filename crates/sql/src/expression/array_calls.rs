@@ -2,7 +2,7 @@
 
 use super::compile::Compiler;
 use super::functions::{COMPARED, concatenated, element_number};
-use super::operators::no_operator;
+use super::operator_errors::no_operator;
 use super::predicates::boolean;
 use super::{Comparison, Expr, Function, Typed};
 use crate::error::{SqlError, code};

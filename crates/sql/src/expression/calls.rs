@@ -1,7 +1,7 @@
 //! Calls of functions, and syntax that is compiled like one.
 
 use super::aggregates::{GROUPING, no_grouping};
-use super::cast::{Coercion, can_cast};
+use super::cast::Coercion;
 use super::coercion::number_of;
 use super::compile::Compiler;
 use super::functions::{GREATEST, INITCAP, LEAST, LOWER, UPPER, resolve};
@@ -98,54 +98,6 @@ impl Compiler<'_> {
             data_type: ast::DataType::Text,
             format: None,
         })
-    }
-
-    /// Converts expressions to one type.
-    ///
-    /// # Errors
-    /// `42804` if they are of several categories, `42846` if one is not cast to the chosen type by itself.
-    pub fn unified(
-        &mut self,
-        parts: Vec<Typed>,
-        of: &str,
-    ) -> Result<(Vec<Expr>, TypeSpec), SqlError> {
-        let mut spec = TypeSpec::plain(common_type(&parts, of)?);
-        let mut known = parts
-            .iter()
-            .filter(|part| part.kind() != SqlType::Unknown)
-            .map(|part| (part.kind(), part.spec.modifier));
-        if let Some(first) = known.next()
-            && known.all(|other| other == first)
-        {
-            spec.modifier = first.1;
-        }
-        let collations = parts.iter().map(|part| part.spec.collation);
-        spec.collation = collations.fold(Collation::Database, Collation::with);
-        if let Collation::Contradicted(..) = spec.collation {
-            spec.collation.decided()?;
-        }
-        let has_length = |part: &Typed| {
-            part.kind() != SqlType::Unknown || part.expr == Expr::Literal(Value::Null)
-        };
-        if !parts.iter().all(has_length) {
-            // A literal without a type is not padded to the others' length.
-            spec.modifier = -1;
-        }
-        let mut coerced = Vec::with_capacity(parts.len());
-        for part in parts {
-            if !can_cast(part.kind(), spec.kind, Coercion::Implicit) {
-                return Err(SqlError::new(
-                    code::CANNOT_COERCE,
-                    format!(
-                        "{of} could not convert type {} to {}",
-                        part.kind().name(),
-                        spec.kind.name()
-                    ),
-                ));
-            }
-            coerced.push(self.coerce(part, spec, Coercion::Implicit)?);
-        }
-        Ok((coerced, spec))
     }
 
     pub(super) fn function(&mut self, function: &ast::Function) -> Result<Typed, SqlError> {
@@ -459,40 +411,6 @@ impl Compiler<'_> {
             _ => Ok(typed),
         }
     }
-}
-
-/// The type of values that meet in one place, such as the results of `CASE`: the first one that is known, unless a later
-/// one of its category is wider. Text without any.
-///
-/// Source: PostgreSQL 15, `select_common_type`.
-///
-/// # Errors
-/// `42804` for types of several categories.
-fn common_type(parts: &[Typed], of: &str) -> Result<SqlType, SqlError> {
-    let mut chosen = SqlType::Unknown;
-    for kind in parts.iter().map(Typed::kind) {
-        if kind == chosen || kind == SqlType::Unknown {
-            continue;
-        }
-        if chosen == SqlType::Unknown {
-            chosen = kind;
-        } else if kind.category() != chosen.category() {
-            let (one, other) = (chosen.name(), kind.name());
-            return Err(SqlError::new(
-                code::DATATYPE_MISMATCH,
-                format!("{of} types {one} and {other} cannot be matched"),
-            ));
-        } else if !chosen.is_preferred()
-            && can_cast(chosen, kind, Coercion::Implicit)
-            && !can_cast(kind, chosen, Coercion::Implicit)
-        {
-            chosen = kind;
-        }
-    }
-    Ok(match chosen {
-        SqlType::Unknown => SqlType::Text,
-        chosen => chosen,
-    })
 }
 
 /// The name of a form of Unicode, which SQL writes as a word.

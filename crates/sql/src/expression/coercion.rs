@@ -11,7 +11,7 @@ use super::functions::{
     OUTSIDE_OF_DOMAIN, PRESENT, ROW_KEY, ROW_ORDER, TABLE_NUMBER, TRIMMED, VECTOR_KEY,
     WITH_ALL_DIGITS,
 };
-use super::operators::no_operator;
+use super::operator_errors::no_operator;
 pub(super) use super::whole_rows::padded;
 use super::{Case, Expr, Function, Parameters, Typed};
 use crate::error::{SqlError, code};

@@ -3,7 +3,7 @@
 use super::cast::Coercion;
 use super::compile::Compiler;
 use super::functions::{MADE, PATH, PATH_TEXT};
-use super::operators::{ambiguous, no_operator};
+use super::operator_errors::{ambiguous, no_operator};
 use super::{Expr, Function, Typed};
 use crate::error::{SqlError, code};
 use crate::relation::{kind as objects, object};

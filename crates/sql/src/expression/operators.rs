@@ -5,10 +5,14 @@ use super::cast::{Coercion, is_number_of};
 use super::coercion::folded;
 use super::compile::Compiler;
 use super::functions::{MATCHES, MATCHES_ANY_CASE};
+use super::operator_errors::{
+    ambiguous, ambiguous_prefix_operator, no_operator, no_other_operator, no_prefix_operator,
+    not_unique,
+};
 use super::predicates::boolean;
 use super::time_operators::interval_of;
 use super::{Comparison, Expr, Function, Typed, literal_value, precedence};
-use crate::error::{SqlError, code};
+use crate::error::SqlError;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, BinaryOperator, Expr as Tree, UnaryOperator};
@@ -522,76 +526,12 @@ fn arithmetic_of(operator: &BinaryOperator) -> Option<Arithmetic> {
     })
 }
 
-/// That operators of several types take an untyped text.
-#[cold]
-fn ambiguous_prefix_operator(operator: UnaryOperator) -> SqlError {
-    let text = format!("operator is not unique: {operator} unknown");
-    SqlError::new("42725", text).hint(
-        "Could not choose a best candidate operator. You might need to add explicit type casts.",
-    )
-}
-
-#[cold]
-fn no_prefix_operator(operator: &str, kind: SqlType) -> SqlError {
-    SqlError::new(
-        code::UNKNOWN_FUNCTION,
-        format!("operator does not exist: {operator} {}", kind.name()),
-    )
-    .hint("No operator matches the given name and argument type. You might need to add an explicit type cast.")
-}
-
 /// True for an operator of ranges, arrays and JSON.
 fn is_of_sets(operator: &BinaryOperator) -> bool {
     matches!(
         operator,
         BinaryOperator::AtArrow | BinaryOperator::ArrowAt | BinaryOperator::PGOverlap
     )
-}
-
-/// The error of an operator that no type here has: it is unknown, or PostgreSQL has it, and it is not supported.
-#[cold]
-fn no_other_operator(operator: &BinaryOperator, left: SqlType, right: SqlType) -> SqlError {
-    let name = operator.to_string();
-    // Of texts in the order of their bytes, and of rows.
-    let of_others = [
-        "~<~", "~<=~", "~>=~", "~>~", "*=", "*<>", "*<", "*<=", "*>", "*>=",
-    ];
-    let is_custom = matches!(operator, BinaryOperator::Custom(_));
-    let is_typed = (left, right) != (SqlType::Unknown, SqlType::Unknown);
-    let is_named = matches!(operator, BinaryOperator::PGCustomBinaryOperator(_));
-    match (is_custom || is_typed) && !is_named && !of_others.contains(&&*name) {
-        true => no_operator(&name, left, right),
-        false => SqlError::unsupported(format!("the operator {name} is not supported")),
-    }
-}
-
-#[cold]
-fn not_unique(operator: &BinaryOperator) -> SqlError {
-    ambiguous(operator, SqlType::Unknown, SqlType::Unknown)
-}
-
-/// That operators of several types take an untyped text.
-#[cold]
-pub(super) fn ambiguous(operator: &BinaryOperator, left: SqlType, right: SqlType) -> SqlError {
-    let (left, right) = (left.name(), right.name());
-    let text = format!("operator is not unique: {left} {operator} {right}");
-    let error = SqlError::new("42725", text);
-    error.hint(
-        "Could not choose a best candidate operator. You might need to add explicit type casts.",
-    )
-}
-
-#[cold]
-pub(super) fn no_operator(operator: &str, left: SqlType, right: SqlType) -> SqlError {
-    SqlError::new(
-        code::UNKNOWN_FUNCTION,
-        format!(
-            "operator does not exist: {} {operator} {}",
-            left.name(),
-            right.name()
-        ),
-    )
-    .hint("No operator matches the given name and argument types. You might need to add explicit type casts.")
 }
 
 /// For an operator that `LIKE` or `ILIKE` is: true for the latter, and true if it is negated.

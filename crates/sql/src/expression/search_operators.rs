@@ -2,7 +2,7 @@
 
 use super::Typed;
 use super::compile::Compiler;
-use super::operators::no_operator;
+use super::operator_errors::no_operator;
 use crate::error::SqlError;
 use crate::types::SqlType;
 use sqlparser::ast::BinaryOperator;

@@ -2,7 +2,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::compile::Compiler;
-use super::operators::ambiguous;
+use super::operator_errors::ambiguous;
 use super::trees::row_of;
 use super::{Expr, Typed};
 use crate::error::SqlError;

@@ -68,11 +68,16 @@ pub(crate) mod window;
 mod window_run;
 pub(crate) mod write;
 
+use crate::column::ResultColumn;
+use crate::error::{SqlError, code};
+use crate::expression::Environment;
+use crate::rows::Table;
 use crate::source::Source;
 use insert::InsertPlan;
 use merge::MergePlan;
 use parts::PartsPlan;
 use planning::Queries;
+use routine::Statement;
 use sardonyx::schema::Schema;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -206,6 +211,26 @@ impl Plan {
             Plan::Delete(plan) => plan.target.is_short() && !plan.is_referenced,
             Plan::Merge(_) => false,
             Plan::Parts(plan) => plan.plans().all(Plan::is_short),
+        }
+    }
+}
+
+impl Statement for Plan {
+    fn columns(&self) -> Option<&Arc<[ResultColumn]>> {
+        self.columns()
+    }
+
+    fn writes(&self) -> bool {
+        !matches!(self, Plan::Select(_))
+    }
+
+    fn read(&self, source: &dyn Source, with: &Environment<'_>) -> Result<Table, SqlError> {
+        match self {
+            Plan::Select(plan) => plan.run(source, with),
+            _ => Err(SqlError::new(
+                code::INTERNAL,
+                "a plan that changes something is read",
+            )),
         }
     }
 }

@@ -4,8 +4,7 @@
 //! Source: PostgreSQL 15, `src/backend/utils/adt/varbit.c`.
 
 use super::arithmetic::within;
-use crate::binary::malformed;
-use crate::error::{SqlError, code};
+use crate::error::{SqlError, code, malformed};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{VALUE_BYTES_MAX, Value, ValueRef};
 

@@ -5,8 +5,7 @@
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/network.c`.
 
-use crate::error::{SqlError, code};
-use crate::text::invalid;
+use crate::error::{SqlError, code, invalid};
 use crate::types::SqlType;
 use sardonyx::schema::Value;
 use sardonyx_rows::networks::{Network, NotANetwork};

@@ -5,8 +5,8 @@
 //! Source: PostgreSQL 15, `src/backend/utils/adt/rangetypes.c`.
 
 use super::zones::SessionZone;
-use crate::binary::{decode_binary, encode_field, malformed};
-use crate::error::{SqlError, code};
+use crate::binary::{decode_binary, encode_field};
+use crate::error::{SqlError, code, malformed};
 use crate::text::{decode_text_in, encode_text_in, shortened};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};

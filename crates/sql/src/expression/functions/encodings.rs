@@ -2,8 +2,8 @@
 
 use super::definition::*;
 use super::texts::check_length;
-use crate::error::{SqlError, code};
-use crate::text::{decode_bytes, decode_hexadecimal, invalid};
+use crate::error::{SqlError, code, invalid};
+use crate::text::{decode_bytes, decode_hexadecimal};
 use crate::types::SqlType;
 use base64::Engine;
 use base64::engine::DecodePaddingMode;

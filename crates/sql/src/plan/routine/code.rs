@@ -1,8 +1,8 @@
 //! The steps of a function's body, compiled.
 
+use super::host::Statement;
 use crate::conditions::Caught;
 use crate::expression::OuterColumn;
-use crate::plan::Plan;
 use crate::types::{SqlType, TypeSpec};
 
 /// A body, compiled for the tables as they are.
@@ -47,7 +47,7 @@ pub(crate) enum Shape {
 /// A statement of a body.
 #[derive(Debug)]
 pub(crate) struct Query {
-    pub plan: Plan,
+    pub plan: Box<dyn Statement>,
     /// The values of the frame that it asks for.
     pub asked: Vec<OuterColumn>,
     /// The types of its columns.

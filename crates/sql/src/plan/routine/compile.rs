@@ -4,6 +4,7 @@
 mod lines;
 
 use super::code::{Code, Place, Query, Shape, Step, TriggerPlaces};
+use super::host::Statement;
 use super::{columns_of, kind_of};
 use crate::error::{SqlError, code};
 use crate::expression::{Parameters, Scope, ScopeColumn, ScopeTable};
@@ -189,13 +190,13 @@ impl Compiling<'_> {
         planning.queries.around.outer = scopes.collect();
         let plan = Plan::of(&mut planning, &statement)?;
         planning.queries.check_populated()?;
-        self.writes |= !matches!(plan, Plan::Select(_));
+        self.writes |= plan.writes();
         let columns = plan.columns();
         let columns = columns.map(|all| all.iter().map(|column| column.spec.kind).collect());
         Ok(Query {
             asked: std::mem::take(&mut planning.queries.around.asked),
             columns: columns.unwrap_or_default(),
-            plan,
+            plan: Box::new(plan),
         })
     }
 

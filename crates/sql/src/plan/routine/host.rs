@@ -1,11 +1,31 @@
-//! The tables on which the body of a function runs, the values of a call, and its result.
+//! The tables on which the body of a function runs, its planned statements, the values of a call, and its result.
+//!
+//! A body is part of a plan, and has plans: it knows them by [`Statement`] only, so plans are above functions.
 
+use crate::column::ResultColumn;
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::plan::Plan;
 use crate::rows::Table;
 use crate::source::Source;
 use sardonyx::schema::Value;
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The plan of a statement in a body.
+pub(crate) trait Statement: Any + Debug + Send + Sync {
+    /// The columns of its rows; `None` if it returns none.
+    fn columns(&self) -> Option<&Arc<[ResultColumn]>>;
+
+    /// True if it changes rows.
+    fn writes(&self) -> bool;
+
+    /// Runs a query.
+    ///
+    /// # Errors
+    /// Those of the plan; `XX000` for a plan that changes rows.
+    fn read(&self, source: &dyn Source, with: &Environment<'_>) -> Result<Table, SqlError>;
+}
 
 /// The tables on which a body runs.
 pub(crate) trait Host {
@@ -15,7 +35,11 @@ pub(crate) trait Host {
     ///
     /// # Errors
     /// Those of the plan; `0A000` where rows are only read.
-    fn change(&mut self, plan: &Plan, with: &Environment<'_>) -> Result<(u64, Table), SqlError>;
+    fn change(
+        &mut self,
+        plan: &dyn Statement,
+        with: &Environment<'_>,
+    ) -> Result<(u64, Table), SqlError>;
 
     /// Runs steps whose changes are undone if they fail.
     ///
@@ -36,7 +60,7 @@ impl Host for Reader<'_> {
         self.0
     }
 
-    fn change(&mut self, _: &Plan, _: &Environment<'_>) -> Result<(u64, Table), SqlError> {
+    fn change(&mut self, _: &dyn Statement, _: &Environment<'_>) -> Result<(u64, Table), SqlError> {
         Err(SqlError::unsupported(
             "a function that changes rows is not supported here",
         )

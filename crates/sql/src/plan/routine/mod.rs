@@ -13,7 +13,7 @@ mod host;
 mod run;
 
 pub(crate) use code::Code;
-pub(crate) use host::{Given, Host, Outcome, Reader};
+pub(crate) use host::{Given, Host, Outcome, Reader, Statement};
 
 use super::tree::{Input, SelectPlan, SeriesOf};
 use crate::error::{SqlError, code as codes};

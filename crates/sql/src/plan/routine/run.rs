@@ -6,7 +6,6 @@ use crate::check_interrupted;
 use crate::error::{ErrorFields, SqlError, code};
 use crate::expression::Environment;
 use crate::memory::Memory;
-use crate::plan::Plan;
 use crate::rows::{Table, Values};
 use crate::text::{decode_text_in, text_in};
 use crate::types::{SqlType, TypeSpec};
@@ -323,13 +322,11 @@ impl Running<'_, '_> {
         }
         let mut with = Environment::new(self.parameters, self.with.context);
         with.outer = &outer;
-        match &query.plan {
-            Plan::Select(plan) => {
-                let table = plan.run(host.source(), &with)?;
-                Ok((table.rows, table))
-            }
-            plan => host.change(plan, &with),
+        if query.plan.writes() {
+            return host.change(&*query.plan, &with);
         }
+        let table = query.plan.read(host.source(), &with)?;
+        Ok((table.rows, table))
     }
 
     fn value_of(

@@ -5,7 +5,6 @@ use super::Compiling;
 use crate::error::{SqlError, code};
 use crate::expression::{Scope, ScopeTable};
 use crate::parse::{Line, Raise};
-use crate::plan::Plan;
 use crate::routines::Returns;
 use crate::types::{SqlType, TypeSpec};
 
@@ -22,7 +21,7 @@ impl Compiling<'_> {
         Ok(match line {
             Line::Sql(text) => {
                 let query = self.query(text)?;
-                if matches!(query.plan, Plan::Select(_)) {
+                if !query.plan.writes() {
                     return Err(
                         SqlError::syntax("query has no destination for result data").hint(
                             "If you want to discard the results of a SELECT, use PERFORM instead.",
