@@ -11,6 +11,15 @@ use sardonyx_storage::disk::{DiskError, Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
 use std::time::Duration;
 
+/// The content after these transactions, each of which puts an item.
+fn content_after(puts: &[(u64, u64)]) -> Model {
+    let mut model = Model::default();
+    for (id, value) in puts {
+        model.put(*id, *value);
+    }
+    model
+}
+
 fn is_poison(error: &Error) -> Option<String> {
     match error.downcast_ref() {
         Some(LogError::Poisoned { cause }) => Some(cause.to_string()),
@@ -75,7 +84,7 @@ fn explore_failed_sync(shape: Shape, policy: GroupPolicy, fail_sync_at: u64) -> 
     let disk = disk.next_process(Faults::default());
     let opened = Opened::on(&disk, options()).unwrap_or_else(|error| panic!("{what}: {error}"));
     let found = opened.contents().expect("readable");
-    history.settle(&found, Model::after);
+    history.settle(&found, content_after);
     for n in 0..3 {
         history.submit((n, 1000 + n));
         opened.put(n, 1000 + n).expect("it goes on");
@@ -86,7 +95,7 @@ fn explore_failed_sync(shape: Shape, policy: GroupPolicy, fail_sync_at: u64) -> 
     let opened =
         Opened::on(&disk, options()).unwrap_or_else(|error| panic!("{what}, cut: {error}"));
     let found = opened.contents().expect("readable");
-    history.settle(&found, Model::after);
+    history.settle(&found, content_after);
     opened.put(1, 1).expect("it goes on");
     poisoned
 }
@@ -223,7 +232,7 @@ fn i10_a_full_disk_is_a_typed_refusal_and_loses_nothing() {
                             assert!(is_full(&error), "{what}: {error}");
                             refused += 1;
                             // Refused before it ran; reading goes on.
-                            let last = Model::after(history.changes());
+                            let last = content_after(history.changes());
                             assert_eq!(opened.contents().expect("readable"), last);
                             break;
                         }
@@ -233,7 +242,7 @@ fn i10_a_full_disk_is_a_typed_refusal_and_loses_nothing() {
             // Reopened where there is room again.
             let disk = disk.restart(Faults::default());
             let opened = Opened::on(&disk, options(shape)).expect("recovers");
-            let last = Model::after(history.changes());
+            let last = content_after(history.changes());
             assert_eq!(opened.contents().expect("readable"), last, "{what}");
             opened.put(1, 1).expect("it goes on");
         }

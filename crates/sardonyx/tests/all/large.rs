@@ -4,13 +4,11 @@
 
 use crate::common;
 use crate::common::{Item, Model, Note, Opened, SEGMENT_BYTES, in_every_shape, options};
-use crate::lives::{Lives, Work};
 use sardonyx::disk::GroupLimits;
 use sardonyx::schema::{Schema, Type, Value};
 use sardonyx::{Checkpoints, Durability, Error, Options, Shape, Tables};
 use sardonyx_base::random::stride;
 use sardonyx_rows::TableError;
-use sardonyx_storage::crashes::{End, World};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::{LogLayout, LogPosition};
@@ -151,74 +149,73 @@ fn i10_what_the_log_has_no_room_for_is_refused_whole_and_so_is_what_a_bound_forb
     });
 }
 
-/// A transaction that puts items of these numbers, with this value.
-type Put = (u64, Range<u64>, Durability);
-
-fn after(puts: &[Put]) -> Model {
-    let mut model = Model::default();
-    for (value, ids, _) in puts {
-        ids.clone().for_each(|id| model.put(id, *value));
-    }
-    model
-}
-
-/// These transactions, of which the durable ones are acknowledged.
-fn puts<const N: usize>(puts: [Put; N]) -> Work<Put> {
-    let mut puts = puts.into_iter();
-    Box::new(move |opened, history| {
-        let put = puts.next().expect("one more");
-        let (value, ids, durability) = put.clone();
-        history.submit(put);
-        put_all(opened, &mut Model::default(), durability, ids, value)?;
-        if durability == Durability::Durable {
-            history.acknowledge();
-        }
-        Ok(())
-    })
-}
-
 /// A small transaction and a large one in the same group, and a small one behind. The large one is whole or absent;
 /// acknowledged ones are there. Returns the steps.
-fn explore(seed: u64, end: End) -> u64 {
-    use Durability::{Deferred, Durable};
-    let lives = Lives {
-        options: Box::new(|| options(Shape::Threadless)),
-        work: puts([
-            (1, 0..5, Durable),
-            (2, 3..6, Deferred),
-            (3, 0..700, Durable),
-            (4, 600..604, Durable),
-        ]),
-        found: |opened| Ok(contents(opened)),
-        expected: after,
-        closes: false,
+fn explore(seed: u64, faults: Faults, killed: bool) -> u64 {
+    let disk = SimulatedDisk::new(seed, faults);
+    let shape = Shape::Threadless;
+    // The states that may be found: the last acknowledged one, and later ones.
+    let mut states = vec![Model::default()];
+    let mut live = || -> Result<(), Error> {
+        let opened = Opened::on(&disk, options(shape))?;
+        let mut model = Model::default();
+        for (value, ids, durability) in [
+            (1, 0..5, Durability::Durable),
+            (2, 3..6, Durability::Deferred),
+            (3, 0..700, Durability::Durable),
+            (4, 600..604, Durability::Durable),
+        ] {
+            let mut after = model.clone();
+            ids.clone().for_each(|id| after.put(id, value));
+            states.push(after);
+            put_all(&opened, &mut model, durability, ids, value)?;
+            if durability == Durability::Durable {
+                states = vec![model.clone()];
+            }
+        }
+        Ok(())
     };
-    let disk = SimulatedDisk::new(seed, end.faults());
-    let mut world = World::new(format!("seed {seed}, {end:?}"), disk, lives);
-    world.live(4);
-    let steps = world.disk.steps();
-    match end.is_of_the_process() {
-        true => world.next_process(End::Cut),
-        false => world.restart(End::Cut),
-    }
+    let _ = live();
+    let steps = disk.steps();
+    let disk = match killed {
+        true => disk.next_process(Faults::default()),
+        false => disk.restart(Faults::default()),
+    };
+    let what = format!("{faults:?}");
+    let opened = Opened::on(&disk, options(shape)).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let mut found = contents(&opened);
+    assert!(states.contains(&found), "{what}: a state that never was");
     // It goes on over the remains there, and a crash after that loses nothing.
-    world.subject.work = puts([(77, 100..600, Durable)]);
-    let mut opened = world.open().expect("nothing ends it");
-    assert!(world.run(&mut opened, 1));
-    world.restart(End::Cut);
-    drop(opened);
-    world.check();
+    put_all(&opened, &mut found, Durability::Durable, 100..600, 77).unwrap();
+    disk.crash();
+    let disk = disk.restart(Faults::default());
+    let opened = Opened::on(&disk, options(shape)).unwrap_or_else(|e| panic!("{what}: {e}"));
+    assert_eq!(contents(&opened), found, "{what}");
     steps
 }
 
 #[test]
 fn i4_a_crash_a_kill_or_a_failed_sync_at_any_step_leaves_a_large_transaction_whole_or_absent() {
-    let steps = explore(0, End::Cut);
+    let none = Faults::default();
+    let steps = explore(0, none, false);
     assert!(steps > 20, "{steps}");
     for step in (1..=steps).step_by(stride(3)) {
-        for end in [End::Crash, End::Kill, End::FailedSync] {
-            explore(step, end(step));
-        }
+        let at = Some(step);
+        let crash = Faults {
+            crash_at_step: at,
+            ..none
+        };
+        explore(step, crash, false);
+        let kill = Faults {
+            kill_at_step: at,
+            ..none
+        };
+        explore(step, kill, true);
+        let sync = Faults {
+            fail_sync_at: at,
+            ..none
+        };
+        explore(step, sync, true);
     }
 }
 

@@ -7,8 +7,6 @@ mod common;
 mod fork;
 #[path = "../../../storage/tests/common/held.rs"]
 mod held;
-#[path = "../common/lives.rs"]
-mod lives;
 #[path = "../../../storage/tests/common/watched.rs"]
 mod watched;
 

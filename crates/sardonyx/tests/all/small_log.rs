@@ -3,11 +3,9 @@
 
 use crate::common;
 use crate::common::{Model, Opened};
-use crate::lives::{Lives, each};
 use sardonyx::disk::GroupLimits;
 use sardonyx::{Options, Shape};
 use sardonyx_base::random::stride;
-use sardonyx_storage::crashes::{End, World};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use std::sync::Arc;
 
@@ -171,48 +169,69 @@ fn i10_a_transaction_larger_than_what_is_prepared_has_it_prepared_or_is_undone()
     }
 }
 
-/// Puts items in a life that ends so, then in a process that goes on after it, on the same machine or on one that came up
-/// again, and looks after a crash of the machine. Returns the steps of the first life.
-fn explore(seed: u64, end: End, compacted: bool) -> u64 {
-    let (disk, model) = beginning(seed, end.faults(), compacted);
-    let put = |opened: &Opened, &(id, value): &(u64, u64)| opened.put(id, value);
-    let lives = Lives {
-        options: Box::new(|| growing(Shape::Threadless)),
-        work: each((0..).map(|n| (n % 5, n)), put),
-        found: Opened::contents,
-        expected: Model::after,
-        closes: false,
+/// Puts items in as many lives as it takes; every life but the last ends by the fault.
+fn explore(seed: u64, faults: Faults, (killed, compacted): (bool, bool)) -> u64 {
+    let shape = Shape::Threadless;
+    let (disk, mut model) = beginning(seed, faults, compacted);
+    let mut unknown = None;
+    let live = |disk: &SimulatedDisk, model: &mut Model, unknown: &mut Option<u64>| {
+        let Ok(opened) = Opened::on(disk, growing(shape)) else {
+            return;
+        };
+        for n in 0..24u64 {
+            if opened.put(n % 5, n).is_err() {
+                *unknown = Some(n);
+                return;
+            }
+            model.put(n % 5, n);
+        }
     };
-    let name = format!("seed {seed}, {end:?}, compacted: {compacted}");
-    let mut world = World::new(name, disk, lives);
-    for put in model.notes {
-        world.history.submit(put);
+    live(&disk, &mut model, &mut unknown);
+    let steps = disk.steps();
+    let disk = match killed {
+        true => disk.next_process(Faults::default()),
+        false => disk.restart(Faults::default()),
+    };
+    let what = format!("{faults:?}");
+    // A process that goes on after the fault, and a crash of the machine after that.
+    let opened = Opened::on(&disk, growing(shape)).unwrap_or_else(|e| panic!("{what}: {e}"));
+    if let Some(n) = unknown
+        && opened
+            .database
+            .read(|view| {
+                let item = view.get(opened.items, n % 5)?;
+                Ok(item.is_some_and(|item| item.value == n))
+            })
+            .unwrap()
+    {
+        model.put(n % 5, n);
     }
-    world.history.acknowledge();
-    world.live(24);
-    let steps = world.disk.steps();
-    match end.is_of_the_process() {
-        true => world.next_process(End::Cut),
-        false => world.restart(End::Cut),
+    check(&opened, &model);
+    for n in 100..112u64 {
+        opened
+            .put(n % 5, n)
+            .unwrap_or_else(|e| panic!("{what}: {e}"));
+        model.put(n % 5, n);
     }
-    world.subject.work = each((100..).map(|n| (n % 5, n)), put);
-    let mut opened = world.open().expect("nothing ends it");
-    assert!(world.run(&mut opened, 12));
-    world.restart(End::Cut);
-    drop(opened);
-    world.check();
+    disk.crash();
+    let disk = disk.restart(Faults::default());
+    let opened = Opened::on(&disk, growing(shape)).unwrap_or_else(|e| panic!("{what}: {e}"));
+    check(&opened, &model);
     steps
 }
 
 #[test]
 fn i1_a_crash_a_kill_or_a_failed_sync_at_any_step_of_growing_loses_nothing() {
     for compacted in [false, true] {
-        let steps = explore(0, End::Cut, compacted);
+        let steps = explore(0, Faults::default(), (false, compacted));
         assert!(steps > 60, "{steps}");
         for step in (1..=steps).step_by(stride(7)) {
-            for end in [End::Crash, End::Kill, End::FailedSync] {
-                explore(step, end(step), compacted);
-            }
+            let (at, none) = (Some(step), Faults::default());
+            let (mut crash, mut kill, mut sync) = (none, none, none);
+            (crash.crash_at_step, kill.kill_at_step, sync.fail_sync_at) = (at, at, at);
+            explore(step, crash, (false, compacted));
+            explore(step, kill, (true, compacted));
+            explore(step, sync, (true, compacted));
         }
     }
 }

@@ -248,13 +248,6 @@ impl Model {
         self.items.insert(id, value);
         self.notes.push((id, value));
     }
-
-    /// The content after these puts.
-    pub fn after(puts: &[(u64, u64)]) -> Model {
-        let mut model = Model::default();
-        puts.iter().for_each(|(id, value)| model.put(*id, *value));
-        model
-    }
 }
 
 /// A panic with this in its message is meant, and not shown.

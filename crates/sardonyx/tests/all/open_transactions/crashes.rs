@@ -3,12 +3,11 @@
 
 use super::bump;
 use crate::common::{Item, Opened, SHAPES, options};
-use crate::lives::{Lives, each};
 use sardonyx::low_level::Inside;
 use sardonyx::{Durability, Error, Shape, Tables};
 use sardonyx_base::random::stride;
 use sardonyx_base::victims::{Counts, Witness, acknowledge, test_program};
-use sardonyx_storage::crashes::{End, World};
+use sardonyx_storage::crashes::{End, History};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -37,27 +36,29 @@ fn values_after(transfers: &[(u64, u64)]) -> BTreeMap<u64, u64> {
 
 /// Returns whether a transfer was not acknowledged.
 fn crash(shape: Shape, at: u64) -> bool {
-    let lives = Lives {
-        options: Box::new(move || options(shape)),
-        work: each(
-            (0..).map(|n| (n % 4, (n + 1) % 4)),
-            |opened, &(from, to)| transfer(opened, from, to),
-        ),
-        found: |opened| Ok(opened.contents()?.items),
-        expected: values_after,
-        closes: true,
-    };
+    let what = format!("{shape:?}, crash at step {at}");
     let disk = SimulatedDisk::new(at, Faults::default());
     let opened = Opened::on(&disk, options(shape)).unwrap();
     (0..4).for_each(|id| opened.put(id, 1000).unwrap());
     opened.database.close().unwrap();
     drop(opened);
-    let mut world = World::new(format!("{shape:?}, crash at step {at}"), disk, lives);
-    world.restart(End::Crash(at));
-    world.live(24);
-    world.restart(End::Cut);
-    world.check();
-    world.history.acknowledged() < world.history.changes().len()
+    let disk = disk.restart(End::Crash(at).faults());
+    let mut history = History::default();
+    if let Ok(opened) = Opened::on(&disk, options(shape)) {
+        for n in 0..24 {
+            let (from, to) = (n % 4, (n + 1) % 4);
+            history.submit((from, to));
+            if transfer(&opened, from, to).is_err() {
+                break;
+            }
+            history.acknowledge();
+        }
+        let _ = opened.database.close();
+    }
+    let disk = disk.restart(Faults::default());
+    let opened = Opened::on(&disk, options(shape)).unwrap_or_else(|e| panic!("{what}: {e}"));
+    history.judge(&opened.contents().unwrap().items, values_after);
+    history.acknowledged() < history.changes().len()
 }
 
 #[test]
