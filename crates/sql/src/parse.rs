@@ -37,6 +37,7 @@ mod substrings;
 mod symmetric;
 mod tables;
 mod tablespaces;
+mod trigger_arguments;
 mod type_command;
 mod whole_rows;
 mod words;
@@ -110,6 +111,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, TokenizerError};
 use substrings::with_substrings;
 use symmetric::with_symmetric;
 use tablespaces::without_tablespaces;
+use trigger_arguments::with_trigger_arguments;
 use type_command::{is_type_command, parse_type_command};
 use whole_rows::with_whole_rows;
 
@@ -418,32 +420,6 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     );
     let tokens = with_identities(with_collations(with_truths(with_tables(tokens))));
     Ok(tables::with_columns(with_locks(without_modes(tokens))))
-}
-
-/// The arguments of a trigger's function as names in quotes: the parser knows no literals there.
-fn with_trigger_arguments(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is_word = |token: &TokenWithSpan, word: &str| {
-        matches!(&token.token, Token::Word(found)
-            if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
-    };
-    let is_space = |token: &&TokenWithSpan| matches!(token.token, Token::Whitespace(_));
-    let first = tokens.iter().find(|token| !is_space(token));
-    let is_trigger = first.is_some_and(|token| is_word(token, "create"))
-        && tokens
-            .iter()
-            .take(16)
-            .any(|token| is_word(token, "trigger"));
-    let Some(at) = tokens.iter().rposition(|token| is_word(token, "execute")) else {
-        return tokens;
-    };
-    for token in tokens.iter_mut().skip(at).filter(|_| is_trigger) {
-        let text = match &token.token {
-            Token::SingleQuotedString(text) | Token::Number(text, _) => text.clone(),
-            _ => continue,
-        };
-        token.token = Token::make_word(&text, Some('"'));
-    }
-    tokens
 }
 
 /// `TABLE t`, where a query begins, as `SELECT * FROM t`.

@@ -18,7 +18,7 @@ use super::options::{logged_all_the_same, skipped};
 use super::rename;
 use super::retype::retype_column;
 use super::sequences::{draw_of_own, named_by_identity};
-use super::trigger::switch;
+use super::trigger::{renamed, switch};
 use super::validating;
 use super::validity;
 use crate::declared::put_notes;
@@ -135,7 +135,11 @@ fn one(
             let (old, new) = (name_of(old_column_name), name_of(new_column_name));
             relation.column(&old)?;
             check_column_name(&new)?;
-            Ok(tx.rename_column(table, &old, &new)?)
+            tx.rename_column(table, &old, &new)?;
+            match renamed(&relation, &old, &new)? {
+                Some(notes) => put_notes(tx, relation.number, &notes),
+                None => Ok(()),
+            }
         }
         AlterTableOperation::RenameConstraint { old_name, new_name } => {
             rename::constraint(tx, &relation, &name_of(old_name), &name_of(new_name))

@@ -1,6 +1,7 @@
 //! `CREATE PROCEDURE` and `DROP PROCEDURE`.
 
 use super::options::skipped;
+use super::view::with_bits;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::of_public;
@@ -37,6 +38,10 @@ pub(super) fn create(
     }
     // Names are resolved at the call, independent of the session's search path, and never to temporary tables.
     let path = Arc::new(SearchPath::of(PUBLIC, "", None));
+    let definition = &ProcedureDefinition {
+        body: with_bits(definition.body.clone())?,
+        ..definition.clone()
+    };
     let compiled = Compiled::of(definition, &Arc::new(rights.looking_in(&path)), false)?;
     let data = compiled.statements.iter().filter(|one| !one.is_signal());
     for statement in data {

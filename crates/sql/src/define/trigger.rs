@@ -5,10 +5,11 @@ use super::function::{found, shown};
 use super::options::{refuse, skipped};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::{name_of, qualified};
+use crate::lexer::written_tokens;
+use crate::names::{name_of, qualified, quoted};
 use crate::path::local;
 use crate::plan::triggers::check;
-use crate::relation::{Relation, TriggerNotes, store_notes};
+use crate::relation::{Relation, TableNotes, TriggerNotes, store_notes};
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::Rights;
 use crate::routines::{Returns, RoutineDefinition};
@@ -18,6 +19,7 @@ use sqlparser::ast::{
     CreateTrigger, DataType, DropTrigger, Expr, OperateFunctionArg, ReferentialAction,
     TriggerEvent, TriggerObject, TriggerObjectKind, TriggerPeriod,
 };
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use std::sync::Arc;
 
 /// The most triggers of a table.
@@ -141,12 +143,18 @@ fn notes(
         }
     }
     // The parser reads literals there as names of types.
-    let argument = |given: &OperateFunctionArg| match &given.data_type {
-        DataType::Custom(name, modifiers) if modifiers.is_empty() => {
-            let (_, name) = qualified(name)?;
-            Ok(name)
+    let argument = |given: &OperateFunctionArg| match (&given.data_type, &given.name) {
+        (DataType::Custom(name, modifiers), None) if modifiers.is_empty() => {
+            match (qualified(name)?, &given.mode, &given.default_expr) {
+                ((None, name), None, None) => Ok(name),
+                _ => Err(SqlError::syntax(format!(
+                    "\"{given}\" is no argument of a trigger"
+                ))),
+            }
         }
-        other => Ok(other.to_string()),
+        _ => Err(SqlError::syntax(format!(
+            "\"{given}\" is no argument of a trigger"
+        ))),
     };
     let arguments = given.iter().map(argument);
     Ok(TriggerNotes {
@@ -302,20 +310,87 @@ pub(super) fn switch(
     }
 }
 
-/// Refuses a change of a column that triggers name behind `UPDATE OF`.
+/// Refuses a change of a column that triggers name behind `UPDATE OF` or in `WHEN`.
 ///
 /// # Errors
 /// `2BP01`.
 pub(super) fn check_column(relation: &Relation, number: usize) -> Result<(), SqlError> {
-    let mut triggers = relation.notes.triggers.iter();
-    let Some((name, _)) = triggers.find(|(_, notes)| notes.columns.contains(&number)) else {
-        return Ok(());
-    };
     let column = relation.numbered_column(number);
     let column = column.map_or("", |column| &column.name);
-    let text = format!(
-        "cannot change column {column} of table {}, since trigger {name} names it behind UPDATE OF",
-        relation.local()
-    );
-    Err(SqlError::new(code::DEPENDENT_OBJECTS, text).hint("Drop the trigger first."))
+    for (name, notes) in &relation.notes.triggers {
+        let word = match &notes.condition {
+            _ if notes.columns.contains(&number) => "behind UPDATE OF",
+            Some(text) if reads(text, column)? => "in WHEN",
+            _ => continue,
+        };
+        let text = format!(
+            "cannot change column {column} of table {}, since trigger {name} names it {word}",
+            relation.local()
+        );
+        let error = SqlError::new(code::DEPENDENT_OBJECTS, text);
+        return Err(error.hint("Drop the trigger first."));
+    }
+    Ok(())
+}
+
+/// The places of a column's name behind `NEW.` and `OLD.`, also in parentheses, among the tokens of a condition.
+fn named_at(tokens: &[TokenWithSpan], column: &str) -> Vec<usize> {
+    let tokens = tokens.iter().enumerate();
+    let tokens = tokens.filter(|(_, one)| !matches!(one.token, Token::Whitespace(_)));
+    let tokens: Vec<(usize, &Token)> = tokens.map(|(at, one)| (at, &one.token)).collect();
+    let is_row = |token: &Token| match token {
+        Token::Word(word) => ["new", "old"].contains(&&*word_name(word)),
+        other => *other == Token::RParen,
+    };
+    let named = tokens.windows(3).filter_map(|three| match three {
+        [(_, row), (_, Token::Period), (at, Token::Word(word))]
+            if is_row(row) && word_name(word) == column =>
+        {
+            Some(*at)
+        }
+        _ => None,
+    });
+    named.collect()
+}
+
+fn word_name(word: &Word) -> String {
+    match word.quote_style {
+        Some(_) => word.value.replace("\"\"", "\""),
+        None => word.value.to_lowercase(),
+    }
+}
+
+fn tokens_of(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
+    written_tokens(text).map_err(|error| SqlError::syntax(error.message))
+}
+
+/// True if a condition reads a column.
+fn reads(text: &str, column: &str) -> Result<bool, SqlError> {
+    Ok(!named_at(&tokens_of(text)?, column).is_empty())
+}
+
+/// The notes of a table whose triggers' conditions name a column by its new name; `None` if none names it.
+///
+/// # Errors
+/// Those of reading the conditions.
+pub(super) fn renamed(
+    relation: &Relation,
+    old: &str,
+    new: &str,
+) -> Result<Option<TableNotes>, SqlError> {
+    let mut notes = relation.notes.clone();
+    let mut is_changed = false;
+    let conditions = notes.triggers.values_mut();
+    for text in conditions.filter_map(|notes| notes.condition.as_mut()) {
+        let tokens = tokens_of(text)?;
+        let places = named_at(&tokens, old);
+        is_changed |= !places.is_empty();
+        let written = tokens.iter().enumerate();
+        let written = written.map(|(at, one)| match places.contains(&at) {
+            true => quoted(new),
+            false => one.token.to_string(),
+        });
+        *text = written.collect();
+    }
+    Ok(is_changed.then_some(notes))
 }

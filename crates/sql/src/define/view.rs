@@ -8,6 +8,7 @@ use super::options::skipped;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::Parameters;
+use crate::lexer::written_tokens;
 use crate::names::{name_of, quoted};
 use crate::path::{is_temporary, local, schema_of, shown, written};
 use crate::plan::planning::Planning;
@@ -19,8 +20,11 @@ use crate::result::{Complete, Notice, Tag};
 use crate::rights::Rights;
 use crate::search_path::SearchPath;
 use crate::source::Source;
+use crate::values::bits;
 use crate::views::{ViewDefinition, view_named, views};
+use sardonyx::schema::Value;
 use sqlparser::ast::{CreateTableOptions, CreateView, ObjectName, ViewColumnDef};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -137,7 +141,7 @@ pub(super) fn planned(
     rights: &Arc<Rights>,
 ) -> Result<PlannedView, SqlError> {
     // Positions are relative to the stored text, so that text is parsed.
-    let text = create.query.to_string();
+    let text = with_bits(create.query.to_string())?;
     let query = query_of(&text)?;
     let mut parameters = Parameters::default();
     let mut planning = Planning::new(source, &mut parameters, rights)?;
@@ -166,6 +170,29 @@ pub(super) fn planned(
     check_different(columns.iter().map(|(inner, _)| inner))?;
     check_different(columns.iter().map(|(_, name)| name))?;
     Ok((columns, text, reads_temporary))
+}
+
+/// A text that is to be kept, with `X'1F'` as `B'00011111'`: kept texts of earlier versions mean bytes by the former.
+///
+/// # Errors
+/// `42601`; `22P02` for digits that are none.
+pub(super) fn with_bits(text: String) -> Result<String, SqlError> {
+    let tokens = written_tokens(&text).map_err(|error| SqlError::syntax(error.message))?;
+    let is_hex = |token: &TokenWithSpan| matches!(token.token, Token::HexStringLiteral(_));
+    if !tokens.iter().any(is_hex) {
+        return Ok(text);
+    }
+    let mut written = String::with_capacity(text.len());
+    for token in &tokens {
+        match &token.token {
+            Token::HexStringLiteral(digits) => match bits::read(&format!("x{digits}"))? {
+                Value::Text(bits) => written.push_str(&format!("B'{bits}'")),
+                _ => written.push_str(&token.token.to_string()),
+            },
+            other => written.push_str(&other.to_string()),
+        }
+    }
+    Ok(written)
 }
 
 /// Inserts schemas into a text before the names at these positions.

@@ -82,7 +82,11 @@ pub(crate) fn cast(
     if explicit {
         let kept = bits.get(..length).unwrap_or(&bits);
         return Ok(value(match to.kind {
-            SqlType::Bit => format!("{kept:0<length$}"),
+            // The width of a format has a bound that lengths of bits exceed.
+            SqlType::Bit => {
+                let missing = length.saturating_sub(kept.len());
+                [kept, &"0".repeat(missing)].concat()
+            }
             _ => kept.to_string(),
         }));
     }

@@ -357,3 +357,19 @@ bit varying|bit varying|i
 
 statement ok
 DROP TABLE b
+
+query
+SELECT length(B'1'::bit(70000)), bit_count(B'1'::bit(70000))
+----
+70000|1
+
+statement ok
+CREATE VIEW of_bits AS SELECT X'1F' AS b, pg_typeof(X'1F') AS t
+
+query
+SELECT * FROM of_bits
+----
+00011111|bit
+
+statement ok
+DROP VIEW of_bits

@@ -541,3 +541,74 @@ SELECT ordinal_position, parameter_mode, parameter_name, data_type, udt_name, dt
 ----
 1|IN|new_id|integer|int4|1
 2|IN|new_name|text|text|2
+
+statement ok
+CREATE FUNCTION one_or_other(b bool) RETURNS int LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF b THEN SELECT 1 AS a INTO r; ELSE SELECT 2 AS a INTO r; END IF; RETURN r.a; END $$
+
+query
+SELECT one_or_other(true), one_or_other(false)
+----
+1|2
+
+statement ok
+CREATE TABLE queue (id int PRIMARY KEY, n int)
+
+statement ok
+INSERT INTO queue VALUES (1, 10), (2, 20), (3, 30)
+
+statement ok
+CREATE FUNCTION work_off() RETURNS int LANGUAGE plpgsql AS $$ DECLARE r record; total int := 0; BEGIN SELECT * INTO r FROM queue ORDER BY id LIMIT 1; WHILE r.id IS NOT NULL LOOP total := total + r.n; DELETE FROM queue WHERE id = r.id; SELECT * INTO r FROM queue ORDER BY id LIMIT 1; END LOOP; RETURN total; END $$
+
+query
+SELECT work_off()
+----
+60
+
+statement ok
+INSERT INTO queue VALUES (1, 10), (2, 20)
+
+statement ok
+CREATE FUNCTION row_of_table() RETURNS text LANGUAGE plpgsql AS $$ DECLARE w queue%ROWTYPE; BEGIN BEGIN SELECT id, n INTO w FROM queue WHERE id = 2; END; RETURN w.id || ':' || w.n; END $$
+
+query
+SELECT row_of_table()
+----
+2:20
+
+statement ok
+CREATE FUNCTION two_forms() RETURNS text LANGUAGE plpgsql AS $$ DECLARE r record; said text := ''; BEGIN FOR i IN 1 .. 2 LOOP FOR r IN SELECT id FROM queue ORDER BY id LOOP said := said || r.id; END LOOP; FOR r IN SELECT n, 'x' AS t FROM queue ORDER BY id LOOP said := said || r.t || r.n; END LOOP; END LOOP; RETURN said; END $$
+
+query
+SELECT two_forms()
+----
+12x10x2012x10x20
+
+statement ok
+CREATE FUNCTION none_found() RETURNS int LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN SELECT 1 AS id INTO r; FOR r IN SELECT id FROM queue WHERE id > 9 LOOP NULL; END LOOP; RETURN coalesce(r.id, -1); END $$
+
+query
+SELECT none_found()
+----
+-1
+
+statement ok
+CREATE FUNCTION two_ways(b bool) RETURNS int LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF b THEN SELECT 1 AS a INTO r; ELSE SELECT 2 AS a, 3 AS c INTO r; END IF; RETURN r.a; END $$
+
+# PostgreSQL finds the columns when it comes there.
+statement error 0A000
+SELECT two_ways(true)
+
+statement ok
+CREATE FUNCTION unknown_record() RETURNS int LANGUAGE plpgsql AS $$ BEGIN SELECT 1 AS a INTO r; RETURN r.a; END $$
+
+# PostgreSQL says so when the function is created.
+statement error 42601
+SELECT unknown_record()
+----
+"r" is not a known variable
+
+statement ok
+DROP FUNCTION one_or_other(bool), work_off(), row_of_table(), two_forms(), none_found(), two_ways(bool), unknown_record()
+
+statement ok
+DROP TABLE queue

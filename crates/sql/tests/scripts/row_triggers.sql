@@ -406,3 +406,116 @@ query
 SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal
 ----
 0
+
+statement ok
+CREATE TABLE tx (id int PRIMARY KEY, kind text)
+
+statement ok
+INSERT INTO tx VALUES (1, 'kind'), (2, 'other')
+
+statement ok
+CREATE FUNCTION tx_f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.kind := NEW.kind || array_to_string(TG_ARGV, ','); RETURN NEW; END $$
+
+statement ok
+CREATE TRIGGER tx_a BEFORE INSERT ON tx FOR EACH ROW EXECUTE FUNCTION tx_f('a', 1, 1.5, B, int, E'e\n', 'it''s'); DELETE FROM tx WHERE kind = 'kind'
+
+query
+SELECT id FROM tx ORDER BY id
+----
+2
+
+statement ok
+CREATE TABLE ty (id int PRIMARY KEY, kind text); CREATE TRIGGER ty_a BEFORE INSERT ON ty FOR EACH ROW EXECUTE FUNCTION tx_f('x'); CREATE TRIGGER ty_b BEFORE INSERT ON ty FOR EACH ROW EXECUTE PROCEDURE public.tx_f('y', 'z'); INSERT INTO ty VALUES (1, 'k')
+
+query
+SELECT kind FROM ty
+----
+kxy,z
+
+statement ok
+INSERT INTO tx VALUES (3, 'k')
+
+query
+SELECT kind FROM tx WHERE id = 3
+----
+ka,1,1.5,b,int,e
+,it's
+
+statement ok
+CREATE TABLE tn (id int PRIMARY KEY, n int)
+
+statement ok
+CREATE FUNCTION give_new() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$
+
+statement ok
+CREATE FUNCTION give_old() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$
+
+statement ok
+CREATE FUNCTION give_either() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN COALESCE(NEW, OLD); END $$
+
+statement ok
+CREATE FUNCTION give_made() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN OLD.id := 7; OLD.n := NULL; RETURN OLD; END $$
+
+statement ok
+CREATE TRIGGER tn_i BEFORE INSERT ON tn FOR EACH ROW EXECUTE FUNCTION give_old()
+
+statement ok
+INSERT INTO tn VALUES (1, 1)
+
+query
+SELECT * FROM tn
+----
+
+statement ok
+DROP TRIGGER tn_i ON tn; CREATE TRIGGER tn_i BEFORE INSERT ON tn FOR EACH ROW EXECUTE FUNCTION give_made()
+
+statement ok
+INSERT INTO tn VALUES (1, 1)
+
+statement ok
+DROP TRIGGER tn_i ON tn; CREATE TRIGGER tn_d BEFORE DELETE ON tn FOR EACH ROW EXECUTE FUNCTION give_new()
+
+statement ok
+DELETE FROM tn
+
+query
+SELECT * FROM tn
+----
+7|NULL
+
+statement ok
+DROP TRIGGER tn_d ON tn; CREATE TRIGGER tn_d BEFORE DELETE ON tn FOR EACH ROW EXECUTE FUNCTION give_either()
+
+statement ok
+DELETE FROM tn
+
+query
+SELECT count(*) FROM tn
+----
+0
+
+statement ok
+CREATE TABLE tw (a int, n int)
+
+statement ok
+CREATE TRIGGER tw_t BEFORE INSERT ON tw FOR EACH ROW WHEN (NEW.a > 0 AND (NEW.n) = 1) EXECUTE FUNCTION give_old()
+
+statement ok
+ALTER TABLE tw RENAME a TO "B b"
+
+statement ok
+INSERT INTO tw VALUES (1, 1), (0, 1)
+
+query
+SELECT * FROM tw
+----
+0|1
+
+statement error 2BP01
+ALTER TABLE tw DROP COLUMN "B b"
+----
+cannot change column B b of table tw, since trigger tw_t names it in WHEN
+HINT: Drop the trigger first.
+
+statement ok
+DROP TABLE tx, ty, tn, tw; DROP FUNCTION give_new(), give_old(), give_either(), give_made(), tx_f()

@@ -2,10 +2,12 @@
 //! place in the frame.
 
 mod lines;
+mod records;
 
 use super::code::{Code, Place, Query, Shape, Step, TriggerPlaces};
 use super::host::Statement;
 use super::{columns_of, kind_of};
+use crate::conditions::Caught;
 use crate::error::{SqlError, code};
 use crate::expression::{Parameters, Scope, ScopeColumn, ScopeTable};
 use crate::lexer::written_tokens;
@@ -62,6 +64,7 @@ pub(crate) fn compile(
         writes: false,
         constants: Vec::new(),
         not_null: Vec::new(),
+        records: Vec::new(),
     };
     let mut own = ScopeTable {
         alias: definition.name.clone(),
@@ -135,6 +138,8 @@ struct Compiling<'c> {
     /// The places that get no other value, and those that may not be null.
     constants: Vec<usize>,
     not_null: Vec<usize>,
+    /// All records, also those of blocks that have ended.
+    records: Vec<records::Record>,
 }
 
 impl Compiling<'_> {
@@ -188,7 +193,8 @@ impl Compiling<'_> {
         let mut planning = Planning::new(self.source, &mut parameters, self.rights)?;
         let scopes = self.scopes.iter().map(|scope| Arc::new(scope.clone()));
         planning.queries.around.outer = scopes.collect();
-        let plan = Plan::of(&mut planning, &statement)?;
+        let plan = Plan::of(&mut planning, &statement);
+        let plan = plan.map_err(|error| self.of_mixed(error, text))?;
         planning.queries.check_populated()?;
         self.writes |= plan.writes();
         let columns = plan.columns();
@@ -334,12 +340,18 @@ impl Compiling<'_> {
         for variable in &block.variables {
             steps.extend(self.variable(variable)?);
         }
-        let lines = self.lines(&block.lines)?;
-        let mut handlers = Vec::with_capacity(block.handlers.len());
-        for handler in &block.handlers {
-            handlers.push((handler.catches.clone(), self.lines(&handler.lines)?));
-        }
+        let (lines, handlers) = self.handled(block)?;
+        let records = self.end_records();
         self.scopes.pop();
+        // The places of the outermost block are null at first.
+        if !records.is_empty() && self.scopes.len() > 1 {
+            steps.push(Step::Into {
+                query: self.expression("NULL")?,
+                places: records,
+                is_strict: false,
+                finds: false,
+            });
+        }
         match handlers.is_empty() {
             true => steps.extend(lines),
             false => steps.push(Step::Block(lines, handlers)),
@@ -347,17 +359,37 @@ impl Compiling<'_> {
         Ok(Step::Block(steps, Vec::new()))
     }
 
+    /// The lines of a block, and those of its handlers.
+    #[allow(clippy::type_complexity, reason = "they are the parts of a step")]
+    fn handled(
+        &mut self,
+        block: &Block,
+    ) -> Result<(Vec<Step>, Vec<(Vec<Caught>, Vec<Step>)>), SqlError> {
+        if block.handlers.is_empty() {
+            return Ok((self.lines(&block.lines)?, Vec::new()));
+        }
+        let lines = self.anywhere(false, |inner| inner.lines(&block.lines))?;
+        let first = self.shapes();
+        let mut ends = first.clone();
+        let mut handlers = Vec::with_capacity(block.handlers.len());
+        for handler in &block.handlers {
+            self.set_shapes(&first);
+            handlers.push((handler.catches.clone(), self.lines(&handler.lines)?));
+            self.join_shapes(&ends);
+            ends = self.shapes();
+        }
+        Ok((lines, handlers))
+    }
+
     /// A variable, and the step that gives it its first value.
     fn variable(&mut self, variable: &Variable) -> Result<Option<Step>, SqlError> {
         let Some(kind) = &variable.kind else {
             // A record has no columns before a query gives it some.
-            return Ok(None);
+            return self.declare_record(variable, None);
         };
         let lower = kind.to_ascii_lowercase();
         if let Some(table) = lower.strip_suffix("%rowtype") {
-            let query = self.query(&format!("SELECT * FROM {table} LIMIT 0"))?;
-            self.record(&variable.name, &query);
-            return Ok(None);
+            return self.declare_record(variable, Some(table));
         }
         let spec = match lower.strip_suffix("%type") {
             Some(column) => self.spec_of_column(column)?,
@@ -472,48 +504,5 @@ impl Compiling<'_> {
             return Err(SqlError::new("22005", text));
         }
         Ok(place)
-    }
-
-    /// Gives a record the columns of a query. Returns their places.
-    fn record(&mut self, name: &str, query: &Query) -> Vec<Place> {
-        let columns = query.plan.columns().cloned();
-        let mut table = ScopeTable {
-            alias: name.to_string(),
-            is_aside: true,
-            may_be_missing: true,
-            ..ScopeTable::default()
-        };
-        let mut places = Vec::new();
-        for column in columns.iter().flat_map(|columns| columns.iter()) {
-            let spec = column.spec;
-            let at = self.add(&mut table, &column.name, spec);
-            places.push(Place {
-                at,
-                spec: TypeSpec::plain(spec.kind),
-                not_null: None,
-            });
-        }
-        if let Some(scope) = self.scopes.last_mut() {
-            scope
-                .tables
-                .retain(|there| there.alias != name || there.alias.is_empty());
-            scope.tables.push(table);
-        }
-        places
-    }
-
-    /// The places into which a row goes: variables, or the columns of a record.
-    fn places(&mut self, targets: &[Target], query: &Query) -> Result<Vec<Place>, SqlError> {
-        if let [Target { name, field: None }] = targets
-            && self.found_place(name, None).is_none()
-        {
-            if matches!(name.as_str(), "new" | "old") && self.trigger.is_some() {
-                return Err(SqlError::unsupported(
-                    "NEW and OLD get values by their columns: NEW.column := value",
-                ));
-            }
-            return Ok(self.record(name, query));
-        }
-        targets.iter().map(|target| self.target(target)).collect()
     }
 }

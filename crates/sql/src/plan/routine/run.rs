@@ -64,6 +64,8 @@ struct Running<'r, 'e> {
     with: &'r Environment<'e>,
     value: Value,
     row: Option<Vec<Value>>,
+    /// True if a trigger has a new row, and an old one: the event has it, or a value was assigned to a column of it.
+    has_rows: (bool, bool),
     table: Table,
     count: u64,
     steps: usize,
@@ -108,6 +110,7 @@ pub(super) fn run(
         with,
         value: Value::Null,
         row: None,
+        has_rows: (given.rows.0.is_some(), given.rows.1.is_some()),
         table: Table {
             width: match &code.result {
                 Shape::Rows(columns) => columns.len(),
@@ -305,6 +308,11 @@ impl Running<'_, '_> {
         if let Some(place) = self.frame.get_mut(at) {
             *place = value;
         }
+        if let Some(places) = &self.code.trigger {
+            let is_of = |first: usize| (first..first + places.width).contains(&at);
+            self.has_rows.0 |= is_of(places.new);
+            self.has_rows.1 |= is_of(places.old);
+        }
     }
 
     /// Notes the rows of a statement.
@@ -420,6 +428,10 @@ impl Running<'_, '_> {
                 Flow::On | Flow::Continue => {}
             }
         }
+        if count == 0 {
+            // Without a row, the record has nulls.
+            self.put(places, std::iter::empty(), &query.columns)?;
+        }
         self.note(count);
         Ok(Flow::On)
     }
@@ -475,17 +487,17 @@ impl Running<'_, '_> {
         let Some(places) = &self.code.trigger else {
             return;
         };
-        let at = |first: usize| {
+        // Of a deleted row there is no new one, and of an inserted row no old one: such a row is null.
+        let at = |first: usize, is_there: bool| {
             let row = self.frame.get(first..first + places.width);
-            row.map(<[Value]>::to_vec)
+            row.filter(|_| is_there).map(<[Value]>::to_vec)
         };
+        let new = || at(places.new, self.has_rows.0);
+        let old = || at(places.old, self.has_rows.1);
         self.row = match row {
-            GivenRow::New => at(places.new),
-            GivenRow::Old => at(places.old),
-            // Of a deleted row there is no new one.
-            GivenRow::Either => at(places.new)
-                .filter(|row| row.iter().any(|value| *value != Value::Null))
-                .or_else(|| at(places.old)),
+            GivenRow::New => new(),
+            GivenRow::Old => old(),
+            GivenRow::Either => new().or_else(old),
             GivenRow::None => None,
         };
     }

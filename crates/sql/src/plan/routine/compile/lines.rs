@@ -2,6 +2,7 @@
 
 use super::super::code::{GivenRow, Message, Shape, Step};
 use super::Compiling;
+use super::records::Shapes;
 use crate::error::{SqlError, code};
 use crate::expression::{Scope, ScopeTable};
 use crate::parse::{Line, Raise};
@@ -62,25 +63,24 @@ impl Compiling<'_> {
             Line::If {
                 branches,
                 otherwise,
-            } => {
-                let mut made = Vec::with_capacity(branches.len());
-                for (condition, lines) in branches {
-                    made.push((self.expression(condition)?, self.lines(lines)?));
-                }
-                Step::If(made, self.lines(otherwise)?)
-            }
+            } => self.branches(branches, otherwise)?,
             Line::While { condition, lines } => {
-                Step::While(Some(self.expression(condition)?), self.lines(lines)?)
+                let condition = self.expression(condition)?;
+                let lines = self.anywhere(true, |inner| inner.lines(lines))?;
+                Step::While(Some(condition), lines)
             }
-            Line::Loop(lines) => Step::While(None, self.lines(lines)?),
+            Line::Loop(lines) => {
+                Step::While(None, self.anywhere(true, |inner| inner.lines(lines))?)
+            }
             Line::For {
                 variable,
                 query,
                 lines,
             } => {
                 let query = self.query(query)?;
-                let places = self.record(variable, &query);
-                Step::For(query, places, self.lines(lines)?)
+                let places = self.record(variable, &query)?;
+                let lines = self.anywhere(true, |inner| inner.lines(lines))?;
+                Step::For(query, places, lines)
             }
             Line::Count {
                 variable,
@@ -97,7 +97,7 @@ impl Compiling<'_> {
                 self.scopes.push(Scope {
                     tables: vec![table],
                 });
-                let steps = self.lines(lines);
+                let steps = self.anywhere(true, |inner| inner.lines(lines));
                 self.scopes.pop();
                 Step::Count {
                     place,
@@ -140,6 +140,25 @@ impl Compiling<'_> {
                 ));
             }
         })
+    }
+
+    fn branches(
+        &mut self,
+        branches: &[(String, Vec<Line>)],
+        otherwise: &[Line],
+    ) -> Result<Step, SqlError> {
+        let (first, mut made) = (self.shapes(), Vec::with_capacity(branches.len()));
+        let mut ends: Vec<Shapes> = Vec::with_capacity(branches.len());
+        for (condition, lines) in branches {
+            made.push((self.expression(condition)?, self.lines(lines)?));
+            ends.push(self.shapes());
+            self.set_shapes(&first);
+        }
+        let otherwise = self.lines(otherwise)?;
+        for shapes in &ends {
+            self.join_shapes(shapes);
+        }
+        Ok(Step::If(made, otherwise))
     }
 
     fn give(&mut self, text: Option<&str>) -> Result<Step, SqlError> {
