@@ -249,8 +249,7 @@ fn refused_behind_a_base(requests: u64) -> Option<bool> {
         bases: 1,
         since: None,
     };
-    let deleted = delete_past(with.remote.as_ref().unwrap(), keep).unwrap();
-    assert!(deleted.log.entries > 0);
+    delete_past(with.remote.as_ref().unwrap(), keep).unwrap();
     match Primary::open(&a, with) {
         Ok(first) => {
             assert!(has_all(&first, 99));

@@ -191,16 +191,17 @@ fn ended_behind_its_fence() -> (SimulatedDisk, StorageOptions) {
     (1000..1020).for_each(|number| first.commit(number).unwrap());
     let killed = a.restart(Faults::default());
     drop(first);
-    let fences = store.inner.entries() + 1;
-    for requests in 1.. {
+    let before = store.inner.entries();
+    let opened_with = |requests| {
+        let again = killed.restart(Faults::default());
         store.cut_off_after(requests);
-        let opened = Primary::open(&killed, options.clone()).map(drop);
+        let opened = Primary::open(&again, options.clone()).map(drop);
         store.cut_off(false);
         opened.unwrap_err();
-        if store.inner.entries() == fences {
-            break;
-        }
-    }
+        (store.inner.entries() > before).then_some(again)
+    };
+    let killed = (0..).find_map(opened_with).unwrap();
+    assert_eq!(store.inner.entries(), before + 1, "its fence");
     put_base(&disk(3), &options);
     assert!(keep(&options, 1).log.entries > 0);
     (killed, options)
