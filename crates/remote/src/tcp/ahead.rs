@@ -1,9 +1,12 @@
 //! Groups of the next entry, sent to the server while that writes the entry before: when it is the entry's turn, its end alone is
 //! left to be sent. They go on a connection of their own, whose thread at the server has nothing else to do.
 //!
-//! Nothing depends on it. An entry that does not begin with these groups, or whose connection has broken, is sent whole.
+//! No entry depends on it. One that does not begin with these groups, or whose connection has broken, is sent whole. The
+//! connection is made before a group is given to it, and no entry waits for that. After a failure, many entries are sent whole
+//! before another connection is made: the server may have no place for it.
 
-use super::message::{EntryRequest, Request};
+use super::client::is_open;
+use super::message::EntryRequest;
 use super::{Link, TcpLog};
 use sardonyx_base::crc32c::{crc32c, crc32c_joined};
 use sardonyx_base::greeting::{send, send_summed};
@@ -12,6 +15,14 @@ use sardonyx_storage::log::pool::DurableGroup;
 use sardonyx_storage::log::writer::SendsAhead;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// So many entries are sent whole after a failure.
+pub(super) const WHOLE_AFTER_FAILURE: u32 = 1000;
+
+/// So long a connection may take to be made: the end of its log waits for it.
+const CONNECT_MAX: Duration = Duration::from_secs(1);
 
 /// Groups that are at the server, in order, for an entry on this connection.
 #[derive(Debug)]
@@ -48,18 +59,38 @@ enum Next {
 pub(super) struct Ahead {
     next: Mutex<Next>,
     ready: Mutex<Option<Sent>>,
+    /// A connection for the first group of an entry.
+    link: Mutex<Option<Link>>,
+    /// So many entries are sent whole first.
+    pause: AtomicU32,
 }
 
 impl Ahead {
+    /// A connection failed.
+    pub fn failed(&self) {
+        self.pause.store(WHOLE_AFTER_FAILURE, Ordering::SeqCst);
+    }
+
     /// The groups of the entry whose turn it is, once.
     pub fn take(&self) -> Option<Sent> {
-        self.ready.lock().take()
+        let sent = self.ready.lock().take()?;
+        let is_there = is_open(&*sent.link.connection);
+        if !is_there {
+            self.failed();
+        }
+        is_there.then_some(sent)
     }
 
     /// Gives them back.
     #[cfg(test)]
     pub fn put(&self, sent: Sent) {
         *self.ready.lock() = Some(sent);
+    }
+
+    /// The connection for the next first group.
+    #[cfg(test)]
+    pub fn link(&self) -> &Mutex<Option<Link>> {
+        &self.link
     }
 }
 
@@ -80,41 +111,70 @@ pub(super) fn finish(
 }
 
 impl TcpLog {
-    fn link_ahead(&self) -> Option<Sent> {
-        let link = self.link(&Request::AppendAt(0, &[])).ok()?;
-        if !link.takes_ahead {
-            self.keep(link);
-            return None;
+    /// Has a connection for the first group of an entry.
+    fn has_link_ahead(&self) -> bool {
+        let is_there = |link: &Link| is_open(&*link.connection);
+        if self.ahead.link.lock().as_ref().is_some_and(is_there) {
+            return true;
         }
-        Some(Sent {
-            link,
-            groups: Vec::new(),
-            bytes: 0,
-        })
+        if self.ahead.pause.load(Ordering::SeqCst) > 0 {
+            return false;
+        }
+        match self.link_within(CONNECT_MAX, "connect") {
+            Ok(link) if link.takes_ahead => {
+                *self.ahead.link.lock() = Some(link);
+                return true;
+            }
+            // Of an earlier version, which serves the address now.
+            Ok(link) => self.keep(link),
+            Err(_) => {}
+        }
+        self.ahead.failed();
+        false
     }
 }
 
 impl SendsAhead for TcpLog {
+    fn prepare(&self) -> bool {
+        let begins = matches!(*self.ahead.next.lock(), Next::None);
+        !begins || self.has_link_ahead()
+    }
+
     fn send(&self, group: &Arc<DurableGroup>) {
         // Not under the lock: this takes as long as the network does.
         let next = std::mem::replace(&mut *self.ahead.next.lock(), Next::Given);
         let sent = match next {
-            Next::None => self.link_ahead(),
+            Next::None => {
+                let link = self.ahead.link.lock().take();
+                link.map(|link| Sent {
+                    link,
+                    groups: Vec::new(),
+                    bytes: 0,
+                })
+            }
             Next::Sent(sent) => Some(sent),
             Next::Given => None,
         };
-        if let Some(mut sent) = sent
-            && sent.send(group).is_ok()
-        {
-            *self.ahead.next.lock() = Next::Sent(sent);
+        let Some(mut sent) = sent else { return };
+        match sent.send(group) {
+            Ok(()) => *self.ahead.next.lock() = Next::Sent(sent),
+            Err(_) => self.ahead.failed(),
         }
     }
 
     fn end(&self) {
+        let one_less = |entries: u32| entries.checked_sub(1);
+        let _ = (self.ahead.pause).fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
         let next = std::mem::take(&mut *self.ahead.next.lock());
         *self.ahead.ready.lock() = match next {
             Next::Sent(sent) => Some(sent),
             Next::None | Next::Given => None,
         };
+    }
+
+    fn give_up(&self) {
+        *self.ahead.next.lock() = Next::None;
+        *self.ahead.ready.lock() = None;
+        *self.ahead.link.lock() = None;
     }
 }

@@ -177,18 +177,28 @@ impl TcpLog {
 
     /// A connection that was kept, if its server has not closed it, or a new one.
     pub(super) fn link(&self, request: &Request<'_>) -> Result<Link, StoreError> {
+        self.link_within(self.limit_of(request), request.name())
+    }
+
+    /// The same for a purpose of this name. A new one is waited for so long.
+    pub(super) fn link_within(
+        &self,
+        within: Duration,
+        what: impl Into<String>,
+    ) -> Result<Link, StoreError> {
         while let Some(kept) = self.kept.lock().pop() {
             if is_open(&*kept.connection) {
                 return Ok(kept);
             }
         }
         // Nothing was asked for yet.
+        let what = what.into();
         let not_now = |reason| StoreError::NotNow {
-            what: request.name(),
+            what: what.clone(),
             place: self.place(),
             reason,
         };
-        let connected = self.connect(self.limit_of(request));
+        let connected = self.connect(within);
         let connected = connected.map_err(|error| not_now(error.to_string()));
         let (link, welcome) = connected?;
         match [welcome.identity, 0].contains(&self.identity) {
@@ -347,7 +357,7 @@ fn limit(connection: &dyn Connection, time: Duration) -> io::Result<()> {
 }
 
 /// False if the other end has closed a connection on which it owes no answer.
-fn is_open(connection: &dyn Connection) -> bool {
+pub(super) fn is_open(connection: &dyn Connection) -> bool {
     let socket = connection.socket();
     let looked = socket.set_nonblocking(true).and_then(|()| {
         let peeked = socket.peek(&mut [0]);
@@ -387,7 +397,11 @@ impl RemoteStore for TcpLog {
             && let Some(parts) = entry.parts_behind(&groups)
         {
             let sends = |to: &mut Box<dyn Connection>| finish(to, number, bytes, parts);
-            return self.ask_at(link, &request, sends, appended);
+            let outcome = self.ask_at(link, &request, sends, appended);
+            if outcome.is_err() {
+                self.ahead.failed();
+            }
+            return outcome;
         }
         let head = EntryRequest::Append { number }.encode(bytes);
         // The groups are sent from where they are, and not summed once more.

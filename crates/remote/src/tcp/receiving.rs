@@ -1,7 +1,8 @@
 //! The requests of a connection, as the server reads them. An entry comes into memory that becomes the group in the log, at once or
 //! in parts: those that came ahead wait for its end. Until then nothing is known of it but its bytes.
 //!
-//! Bound (I10): a connection has at most one request and one entry, of at most 65 MiB.
+//! Bound (I10): a connection has at most one request or one entry, of at most 65 MiB, in at most twice as much memory. Parts of an
+//! entry that came ahead are dropped when another request comes. Between requests it keeps at most 32 MiB.
 
 use super::message::{ENDING_BYTES, ENTRY_REQUEST_BYTES, EntryRequest, Request};
 use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX};
@@ -66,10 +67,15 @@ impl Receiver {
                 let [a, b, c, d, e, f, g, h, head @ ..] = ending;
                 self.check_behind(u64::from_le_bytes([a, b, c, d, e, f, g, h]), bytes)?;
                 self.receive(stream, incoming)?;
-                self.entry.put_head(&head);
-                Ok(Received::Entry(number, &mut self.entry))
+                // Without a part that came ahead, no entry was begun.
+                match self.entry.put_head(&head) {
+                    true => Ok(Received::Entry(number, &mut self.entry)),
+                    false => Err(self.unexpected(bytes)),
+                }
             }
             _ => {
+                // Parts that came before another request are of no entry: both are never in memory.
+                self.entry.clear(ENTRY_BYTES_KEPT);
                 incoming.read_into(stream, incoming.left(), &mut self.body)?;
                 incoming.end()?;
                 Ok(Received::Request(Request::decode(self.body.bytes())))
@@ -82,11 +88,21 @@ impl Receiver {
         let came = self.entry.received() as u64;
         match came == behind && came + bytes as u64 <= CONTENT_BYTES_MAX {
             true => Ok(()),
-            false => Err(FrameError::Content {
-                kind: self.body.bytes().first().copied().unwrap_or_default(),
-                bytes,
-            }),
+            false => Err(self.unexpected(bytes)),
         }
+    }
+
+    fn unexpected(&self, bytes: usize) -> FrameError {
+        FrameError::Content {
+            kind: self.body.bytes().first().copied().unwrap_or_default(),
+            bytes,
+        }
+    }
+
+    /// Bytes of memory for an entry and another request.
+    #[cfg(test)]
+    pub fn bytes(&self) -> usize {
+        self.body.bytes().len() + self.entry.bytes().len()
     }
 
     /// Reads the rest of a frame behind the bytes of the entry.

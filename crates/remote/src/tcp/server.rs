@@ -1,7 +1,8 @@
 //! A store for other hosts: does their requests at a place of its own, over TCP.
 //!
 //! Bounds (I10): [`CONNECTIONS_MAX`] connections, of which [`SERVED_MAX`] may have greeted. Each of these has one request at a
-//! time, and one answer, of at most 65 MiB. An idle connection is closed after a minute, and its client opens another one.
+//! time, and one answer, of at most 65 MiB; or parts of one entry that come ahead, of at most 64 MiB. An idle connection keeps at
+//! most 32 MiB besides such parts. It is closed after a minute, and its client opens another one.
 
 use super::message::{Answer, Failed, Request};
 use super::receiving::{Received, Receiver};

@@ -137,11 +137,11 @@ pub enum OpenError {
     },
     /// The following entry was deleted from the store, and the directory cannot begin anew by itself.
     #[error(
-        "the next entry, {number}, is deleted from the store, whose log begins at entry {first}; the log here is longer \
-         than the newest base, which is of no later epoch, or parts of this directory are elsewhere, so it does not begin \
-         anew by itself. Nothing is changed. `sardonyx backup` makes a database of its own of this directory; an absent or \
-         empty directory that is opened with the store begins with the store's state, and `sardonyx store clone` makes a \
-         copy of that"
+        "the next entry, {number}, is deleted from the store, whose log begins at entry {first}. The log here is longer \
+         than the newest base, and the rest may have been acknowledged and be only here; or parts of this directory are \
+         elsewhere. So it does not begin anew by itself. Nothing is changed. `sardonyx backup` makes a database of its own of \
+         this directory; an absent or empty directory that is opened with the store begins with the store's state, and \
+         `sardonyx store clone` makes a copy of that"
     )]
     StoreTrimmed {
         /// The requested number.

@@ -107,7 +107,7 @@ impl EntryOfGroups {
 impl RemoteCopy for RemoteWriter {
     fn append(&mut self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
         let (first, most) = (self.next_entry(), self.entry_bytes_max());
-        put_groups(groups, first, most, |(entry, _)| {
+        put_groups(groups, first, most, false, |(entry, _)| {
             let appended = RemoteWriter::append(self, entry);
             appended.map(drop).map_err(poisoned)
         })
@@ -118,11 +118,16 @@ fn put_groups(
     groups: &[Arc<DurableGroup>],
     first: EntryBuilder,
     most: u64,
+    shares: bool,
     mut put: impl FnMut(FullEntry) -> Result<(), LogError>,
 ) -> Result<(), LogError> {
     let mut waiting = EntryOfGroups::in_memory_of(first);
     for group in groups {
-        if let Some(full) = waiting.push_shared(group, most) {
+        let full = match shares {
+            true => waiting.push_shared(group, most),
+            false => waiting.push(group.header(), group.bytes(), most),
+        };
+        if let Some(full) = full {
             put(full)?;
         }
     }
@@ -324,7 +329,9 @@ impl RemoteCopy for StoreCopy {
     fn append(&mut self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
         let (first, most) = (self.writer.next_entry(), self.entry_bytes);
         self.in_store.count(groups.len() as u64, 0);
-        put_groups(groups, first, most, |full| self.put_patiently(full))
+        // Another store puts an entry together for each request: into new memory, if its groups were not copied here.
+        let shares = self.writer.store().ahead().is_some();
+        put_groups(groups, first, most, shares, |full| self.put_patiently(full))
     }
 
     fn is_stable_here(&mut self, below: u64) {
@@ -343,6 +350,10 @@ pub struct AheadOfEntry {
 }
 
 impl SendsAhead for AheadOfEntry {
+    fn prepare(&self) -> bool {
+        self.store.ahead().is_some_and(SendsAhead::prepare)
+    }
+
     fn send(&self, group: &Arc<DurableGroup>) {
         let bytes = group.bytes().len() as u64;
         let before = self.bytes.fetch_add(bytes, Ordering::SeqCst);
@@ -356,6 +367,10 @@ impl SendsAhead for AheadOfEntry {
     fn end(&self) {
         self.bytes.store(0, Ordering::SeqCst);
         self.store.ahead().iter().for_each(|ahead| ahead.end());
+    }
+
+    fn give_up(&self) {
+        self.store.ahead().iter().for_each(|ahead| ahead.give_up());
     }
 }
 

@@ -105,18 +105,22 @@ impl ReceivedEntry {
         self.sum = crc32c::crc32c_joined(self.sum, sum, bytes);
     }
 
-    /// The head came, last.
-    pub fn put_head(&mut self, head: &[u8]) {
+    /// The head came, last. Returns false if this entry was not begun for a head of this length.
+    #[must_use]
+    pub fn put_head(&mut self, head: &[u8]) -> bool {
+        if self.head_bytes != head.len() {
+            return false;
+        }
         let sum = crc32c::crc32c_joined(crc32c::crc32c(head), self.sum, self.received());
         let place = self
             .buffer
             .get_mut(HEADS_BYTES..HEADS_BYTES + self.head_bytes);
-        if let Some(place) = place
-            && place.len() == head.len()
-        {
-            place.copy_from_slice(head);
-            (self.sum, self.head_bytes) = (sum, 0);
-        }
+        let Some(place) = place else {
+            return false;
+        };
+        place.copy_from_slice(head);
+        (self.sum, self.head_bytes) = (sum, 0);
+        true
     }
 
     /// The entry.
@@ -194,10 +198,13 @@ mod tests {
             entry.came(piece.len(), crc32c::crc32c(piece));
         }
         assert_eq!(entry.received(), 11);
-        entry.put_head(b"head");
+        assert!(!entry.put_head(b"longer head"));
+        assert!(entry.put_head(b"head"));
         assert_eq!(entry.bytes(), b"headone and two");
         assert_eq!(entry.sum, crc32c::crc32c(entry.bytes()));
         entry.begin();
+        assert_eq!((entry.bytes(), entry.sum), (&b""[..], 0));
+        assert!(!entry.put_head(b"head"), "it comes first");
         assert_eq!((entry.bytes(), entry.sum), (&b""[..], 0));
     }
 

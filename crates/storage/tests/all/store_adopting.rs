@@ -1,9 +1,13 @@
 //! A database that was made without a store comes into one: all of it, or not at all.
 
-use crate::common::store::{Lossy, Primary, disk, follow, impatient, options, without_store};
+use crate::common::store::{
+    Lossy, Primary, disk, follow, has_all, impatient, options, put_base, without_store,
+};
 use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::Faults;
-use sardonyx_storage::engine::{DurableAt, OpenError, StorageOptions};
+use sardonyx_storage::engine::{
+    DurableAt, KeepInStore, OpenError, StorageOptions, delete_past, forks,
+};
 use sardonyx_storage::remote_log::objects::RemoteObjects;
 use std::sync::Arc;
 
@@ -217,4 +221,51 @@ fn a_database_with_a_group_that_no_entry_or_follower_takes_is_not_put_into_a_sto
         let first = Primary::open(&a, without).unwrap();
         assert!(first.has(1) && first.has(2));
     }
+}
+
+/// A database that had no store gets one that is not reached after so many requests. A follower makes a base of the part that
+/// is there, and the log before is deleted. Returns whether the directory is refused then; `None`: all of it was there.
+fn refused_behind_a_base(requests: u64) -> Option<bool> {
+    let store = Arc::new(Lossy::default());
+    let mut with = options(&store, DurableAt::Both);
+    with.checkpoint_interval_bytes = Some(u64::MAX);
+    let without = without_store(&with);
+    let hasty = impatient(with.clone());
+    let a = disk(1);
+    let first = Primary::open(&a, without.clone()).unwrap();
+    (1..100).for_each(|number| first.commit(number).unwrap());
+    first.close();
+    store.cut_off_after(requests);
+    let opened = Primary::open(&a, hasty).map(drop);
+    store.cut_off(false);
+    if opened.is_ok() {
+        return None;
+    }
+    if store.inner.entries() == 0 {
+        return Some(false);
+    }
+    put_base(&disk(2), &with);
+    let keep = KeepInStore {
+        bases: 1,
+        since: None,
+    };
+    delete_past(with.remote.as_ref().unwrap(), keep).unwrap();
+    match Primary::open(&a, with) {
+        Ok(first) => {
+            assert!(has_all(&first, 99));
+            Some(false)
+        }
+        Err(error) => {
+            assert!(matches!(error, OpenError::StoreTrimmed { .. }), "{error}");
+            assert!(forks(&a).unwrap().is_empty());
+            assert!(has_all(&Primary::open(&a, without).unwrap(), 99));
+            Some(true)
+        }
+    }
+}
+
+#[test]
+fn i12_a_database_whose_way_into_a_store_was_interrupted_is_not_cut_off_behind_a_base() {
+    let refused: Vec<bool> = (0..).map_while(refused_behind_a_base).collect();
+    assert!(refused.contains(&true), "{refused:?}");
 }

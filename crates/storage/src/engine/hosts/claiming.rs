@@ -25,7 +25,7 @@ use super::adopting::{adopt, check_member};
 use super::base::manifest_from_store;
 use super::forks;
 use super::lacking::{self, is_in_store};
-use super::lagging::{GoingOn, go_on, may_begin_anew};
+use super::lagging::{GoingOn, Lagging, may_begin_anew};
 use super::remote::RemoteLog;
 use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskLock};
@@ -276,7 +276,7 @@ impl<'a> Joining<'a> {
     }
 
     /// The same directory at a base from which it may continue, if this is the reason that it cannot continue where it
-    /// is ([`go_on`]). Begun anew, if its checkpoints have groups that were cut off, and all of these are kept. Else
+    /// is ([`Lagging::go_on`]). Begun anew, if its checkpoints have groups that were cut off, and all of these are kept. Else
     /// the error.
     fn gone_on_after(mut self, error: OpenError) -> Result<Self, OpenError> {
         let (number, first) = match error {
@@ -321,17 +321,16 @@ impl<'a> Joining<'a> {
             _places,
         } = local;
         reader.set_checks_end(true);
-        let (home, options, remote) = (self.home, self.options, self.remote);
         let begin = |at| LogReader::open(&disk, self.manifest.log_layout(), at);
-        match go_on(
-            home,
-            options,
-            remote,
-            &self.manifest,
-            &self.known,
-            reader,
-            begin,
-        )? {
+        let lagging = Lagging {
+            home: self.home,
+            options: self.options,
+            remote: self.remote,
+            manifest: &self.manifest,
+            known: &self.known,
+            whole_before: self.whole_before,
+        };
+        match lagging.go_on(reader, begin)? {
             GoingOn::Anew => self.begun_again(),
             GoingOn::From(base) => {
                 let reader = reader_before_recovery(&disk, &self.manifest, base.log)?;

@@ -46,11 +46,20 @@ pub trait RemoteCopy: Send + Debug {
 /// The way of groups to a copy that is still busy with those before: so only the last step is left when it is their turn. A hint
 /// without effect on the copy, which is given each group once more ([`RemoteCopy::append`]).
 pub trait SendsAhead: Send + Sync + Debug {
-    /// Sends the next group, if that is possible.
+    /// Has the next group find a way. May take as long as a connection does: the copy does not wait for it. Returns false if
+    /// there is none now.
+    fn prepare(&self) -> bool {
+        true
+    }
+
+    /// Sends the next group, if that is possible. The next append waits for the end of this.
     fn send(&self, group: &Arc<DurableGroup>);
 
     /// The groups that were sent since the last call are the first ones of those that the copy is given now. Does not wait.
     fn end(&self);
+
+    /// No more are sent: what is kept of those before is let go.
+    fn give_up(&self) {}
 }
 
 /// A smaller group is sent with its entry: it is there as soon as another thread has been woken up. Models have small groups.
@@ -83,6 +92,13 @@ fn is_large(group: &DurableGroup) -> bool {
 }
 
 impl Waiting {
+    /// The next group that is to be sent ahead.
+    #[cfg(feature = "hosts")]
+    fn next_ahead(&self) -> Option<&Arc<DurableGroup>> {
+        let next = self.groups.get(self.sent);
+        next.filter(|next| self.is_busy && is_large(next))
+    }
+
     fn end(&mut self) {
         self.ended = true;
         self.groups.clear();
@@ -123,23 +139,46 @@ impl GroupQueue {
     /// this holds.
     #[cfg(feature = "hosts")]
     fn send_ahead(&self, ahead: &dyn SendsAhead, goes_on: impl Fn() -> bool) {
-        let mut waiting = self.waiting.lock();
+        let (mut waiting, mut has_way) = (self.waiting.lock(), true);
         while !waiting.ended && goes_on() {
-            let next = waiting.groups.get(waiting.sent).cloned();
-            let Some(group) = next.filter(|next| waiting.is_busy && is_large(next)) else {
+            let next = waiting.next_ahead().cloned().filter(|_| has_way);
+            has_way = true;
+            let Some(group) = next else {
                 self.gathered.wait(&mut waiting);
                 continue;
             };
+            drop(waiting);
+            has_way = ahead.prepare();
+            waiting = self.waiting.lock();
+            // Its consumer may have it by now.
+            let is_next = |next: &Arc<_>| Arc::ptr_eq(next, &group);
+            if !has_way || !waiting.next_ahead().is_some_and(is_next) {
+                continue;
+            }
             waiting.is_sending = true;
             drop(waiting);
+            let sending = Sending(self);
             ahead.send(&group);
             drop(group);
+            drop(sending);
             waiting = self.waiting.lock();
-            waiting.is_sending = false;
-            waiting.sent += 1;
-            // It may wait for this one.
-            self.changed.notify_one();
         }
+        drop(waiting);
+        ahead.give_up();
+    }
+}
+
+/// A group is being sent ahead. Its consumer waits for the end, also of a thread that dies.
+#[cfg(feature = "hosts")]
+struct Sending<'a>(&'a GroupQueue);
+
+#[cfg(feature = "hosts")]
+impl Drop for Sending<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.0.waiting.lock();
+        waiting.is_sending = false;
+        waiting.sent += 1;
+        self.0.changed.notify_one();
     }
 }
 
@@ -286,5 +325,93 @@ impl LogWriter {
         if let Some(remote) = &self.remote {
             remote.queue.nudge();
         }
+    }
+}
+
+#[cfg(all(test, not(shuttle), feature = "hosts"))]
+mod tests {
+    use super::*;
+    use crate::log::LogLayout;
+    use crate::log::pool::BufferPool;
+    use crate::log::seal::{GroupBuilder, Sequencer};
+    use crate::page::Address;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// A queue whose consumer is busy, and that has a large group.
+    fn busy() -> GroupQueue {
+        let pool = Arc::new(BufferPool::new(4096, None, || ()));
+        let mut builder = GroupBuilder::from_buffer(pool.take());
+        for _ in 0..AHEAD_BYTES_LEAST / 1000 + 1 {
+            builder.push_write(Address(0), &[7; 1000]);
+        }
+        builder.end_transaction();
+        let layout = LogLayout::new(7, 1 << 20);
+        let mut sealed = Sequencer::new(layout, 1, LogPosition::START).seal(builder);
+        sealed.finish(0);
+        let queue = GroupQueue::default();
+        queue.waiting.lock().is_busy = true;
+        assert!(queue.push(Arc::new(DurableGroup::new(sealed, pool))));
+        queue
+    }
+
+    /// A way of groups. It looks at the queue, or fails.
+    #[derive(Debug)]
+    struct Way<'a> {
+        queue: &'a GroupQueue,
+        has_way: bool,
+        dies: bool,
+        was_waited_for: Mutex<Vec<bool>>,
+    }
+
+    impl Way<'_> {
+        fn looks(&self) {
+            let is_sending = self.queue.waiting.lock().is_sending;
+            self.was_waited_for.lock().push(is_sending);
+        }
+    }
+
+    impl SendsAhead for Way<'_> {
+        fn prepare(&self) -> bool {
+            self.looks();
+            if !self.has_way {
+                self.queue.waiting.lock().end();
+            }
+            self.has_way
+        }
+
+        fn send(&self, _: &Arc<DurableGroup>) {
+            self.looks();
+            assert!(!self.dies, "as a thread that dies");
+            self.queue.waiting.lock().end();
+        }
+
+        fn end(&self) {}
+    }
+
+    fn sent_ahead(has_way: bool, dies: bool) -> (GroupQueue, Vec<bool>, bool) {
+        let queue = busy();
+        let was_waited_for = Mutex::default();
+        let way = Way {
+            queue: &queue,
+            has_way,
+            dies,
+            was_waited_for,
+        };
+        let ended = catch_unwind(AssertUnwindSafe(|| queue.send_ahead(&way, || true)));
+        let seen = way.was_waited_for.into_inner();
+        (queue, seen, ended.is_ok())
+    }
+
+    #[test]
+    fn i7_a_thread_that_dies_while_it_sends_ahead_keeps_no_consumer_waiting() {
+        let (queue, _, has_ended) = sent_ahead(true, true);
+        assert!(!has_ended);
+        assert!(!queue.waiting.lock().is_sending);
+    }
+
+    #[test]
+    fn a_consumer_waits_for_a_group_that_is_sent_and_not_for_its_way() {
+        assert_eq!(sent_ahead(true, false).1, [false, true]);
+        assert_eq!(sent_ahead(false, false).1, [false]);
     }
 }

@@ -1,8 +1,9 @@
 //! An entry on its way to a store: groups are added, then its head is written.
 //!
-//! A group of the log here that is shared is not copied, and not summed once more: its header has the checksum of its records. So
-//! an entry of megabytes costs its owner neither memory nor a pass over its bytes. It keeps the groups' buffers as long as it is
-//! under way, and so do the groups themselves, which are not durable before the store has the entry.
+//! A group of the log here is shared if the store takes entries in parts, and otherwise copied into the memory of the last entry.
+//! One that is shared is not copied, and not summed once more: its header has the checksum of its records. So an entry of megabytes
+//! costs its owner neither memory nor a pass over its bytes. It keeps the groups' buffers as long as it is under way, and so do the
+//! groups themselves, which are not durable before the store has the entry.
 
 use super::{ENTRY_HEAD_BYTES, Entry, EntryHead, encode_head};
 use crate::log::pool::DurableGroup;

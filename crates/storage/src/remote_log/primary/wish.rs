@@ -8,7 +8,7 @@
 //!   number in each term. Of a record that was released, only another host is.
 //! - *A named host* that does not come: any other one serves then. The person decides on the next step ([`Wished::Other`]).
 //!
-//! A conflict is an answer: the replacement was not done.
+//! A conflict is an answer: the replacement was not done. It may be due to an earlier one without an answer, which was done late.
 
 use super::{ANY_OTHER, Primary, Replacement};
 use crate::remote_log::RemoteLogError;
@@ -23,6 +23,8 @@ pub struct Wish {
     put_on: Option<Primary>,
     /// The record on which it may have been put: the last replacement has no answer yet.
     may_be_on: Option<Primary>,
+    /// A replacement before that one has no answer either, and may be done late.
+    has_unanswered: bool,
 }
 
 /// The next act for a wish.
@@ -46,12 +48,15 @@ impl Wish {
             to: to.into(),
             put_on: None,
             may_be_on: None,
+            has_unanswered: false,
         }
     }
 
     /// The last replacement was refused, as a conflict: it was not done.
     pub fn is_refused(&mut self) {
-        self.may_be_on = None;
+        if !self.has_unanswered {
+            self.may_be_on = None;
+        }
     }
 
     /// The next act after the register was read.
@@ -72,6 +77,7 @@ impl Wish {
         if !record.released {
             self.put_on.get_or_insert_with(|| record.clone());
         }
+        self.has_unanswered |= self.may_be_on.is_some();
         self.may_be_on = Some(record.clone());
         Ok(Wished::Put(Replacement {
             expected: stored.map(|stored| stored.version.clone()),
@@ -229,5 +235,18 @@ mod tests {
             assert_eq!(promote.found(Some(&other)).unwrap(), served);
             assert_eq!(promote.found(Some(&other)).unwrap(), served);
         }
+    }
+
+    #[test]
+    fn a_refused_wish_does_not_forget_an_earlier_one_without_an_answer() {
+        let mut promote = Wish::new(7, "b");
+        let found = stored("a", false, None);
+        // The first one is done after the second one has read the register, which conflicts for that reason.
+        assert_eq!(wanted(&mut promote, &found).as_deref(), Some("b"));
+        assert_eq!(wanted(&mut promote, &found).as_deref(), Some("b"));
+        promote.is_refused();
+        let other = stored("c", false, None);
+        let served = Wished::Other("c".into());
+        assert_eq!(promote.found(Some(&other)).unwrap(), served);
     }
 }
