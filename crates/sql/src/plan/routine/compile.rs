@@ -59,6 +59,7 @@ pub(crate) fn compile(
         trigger: None,
         shape: Shape::Void,
         writes: false,
+        locks_rows: false,
         constants: Vec::new(),
         not_null: Vec::new(),
     };
@@ -115,6 +116,7 @@ pub(crate) fn compile(
         error: (number, text),
         trigger: compiling.trigger,
         writes: compiling.writes,
+        locks_rows: compiling.locks_rows,
     })
 }
 
@@ -131,6 +133,7 @@ struct Compiling<'c> {
     trigger: Option<TriggerPlaces>,
     shape: Shape,
     writes: bool,
+    locks_rows: bool,
     /// The places that get no other value, and those that may not be null.
     constants: Vec<usize>,
     not_null: Vec<usize>,
@@ -189,6 +192,7 @@ impl Compiling<'_> {
         planning.queries.around.outer = scopes.collect();
         let plan = Plan::of(&mut planning, &statement)?;
         planning.queries.check_populated()?;
+        self.locks_rows |= planning.queries.locks_rows;
         self.writes |= !matches!(plan, Plan::Select(_));
         let columns = plan.columns();
         let columns = columns.map(|all| all.iter().map(|column| column.spec.kind).collect());
