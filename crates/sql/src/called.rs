@@ -36,7 +36,7 @@ use std::sync::Arc;
 pub struct Caller {
     user: Arc<str>,
     settings: Settings,
-    may_call: bool,
+    rights: Arc<Rights>,
 }
 
 impl Caller {
@@ -45,12 +45,12 @@ impl Caller {
         Caller {
             user: user.into(),
             settings: Settings::of_user(user),
-            may_call: rights.elsewhere() >= Access::Write,
+            rights: Arc::new(rights.clone()),
         }
     }
 
     fn check(&self) -> Result<(), SqlError> {
-        match self.may_call {
+        match self.rights.elsewhere() >= Access::Write {
             true => Ok(()),
             false => Err(SqlError::new(
                 code::INSUFFICIENT_PRIVILEGE,
@@ -256,7 +256,8 @@ impl StatementContext {
             listed: None,
             waits: None,
             claims: None,
-            fired: RefCell::default(),
+            waiting: RefCell::default(),
+            rights: caller.rights.clone(),
         }
     }
 }

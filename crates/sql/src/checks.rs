@@ -65,7 +65,8 @@ thread_local! {
         listed: None,
         waits: None,
         claims: None,
-        fired: RefCell::default(),
+        waiting: RefCell::default(),
+        rights: Arc::default(),
     };
 }
 

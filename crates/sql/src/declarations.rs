@@ -2,7 +2,8 @@
 //!
 //! The statements are in an order that can be run: sequences without a column, tables, their indexes, references (which
 //! may form circles). Then functions, views behind those that they read, triggers, procedures, comments, and the positions of
-//! sequences. Functions in SQL that name a view come behind the views.
+//! sequences. Functions that give the rows of a materialized view come behind the views. A body may name functions and views
+//! behind it, and tables that are dropped: bodies are not checked meanwhile.
 //!
 //! Invariant: a database that is created by this text declares itself by the same text.
 
@@ -17,7 +18,7 @@ use crate::parse::ProcedureDefinition;
 use crate::path::{beside, is_temporary, kept, local, schema_of, written};
 use crate::plan::views::{names_read, query_width};
 use crate::relation::{DefaultValue, Relation, RelationColumn, kind, objects, parsed};
-use crate::routines::{self, Language, RoutineDefinition, trigger_as_sql};
+use crate::routines::{self, Returns, RoutineDefinition, trigger_as_sql};
 use crate::schemas::schemas;
 use crate::sequences::{Sequence, options_of};
 use crate::source::Source;
@@ -33,8 +34,8 @@ use std::fmt::Write as _;
 /// A part of a database's schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declaration {
-    /// `schema`, `type`, `table`, `index`, `reference`, `sequence`, `function`, `view`, `trigger`, `procedure`, `comment`, or `position` (of a
-    /// sequence).
+    /// `schema`, `type`, `table`, `index`, `reference`, `sequence`, `setting`, `function`, `view`, `trigger`, `procedure`, `comment`, or
+    /// `position` (of a sequence).
     pub kind: &'static str,
     /// The name; for an index, a reference or a comment the table's.
     pub name: String,
@@ -80,7 +81,7 @@ pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError>
     for relation in &relations {
         written.references(relation)?;
     }
-    let (later, first) = written.functions(source)?;
+    let (later, first) = written.functions(source, &relations)?;
     written.add_functions(&first)?;
     written.views(source, &relations)?;
     written.add_functions(&later)?;
@@ -369,31 +370,36 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The functions of users: those in SQL that may read a view, and all others, which views may call.
+    /// The functions of users: those that give the rows of a materialized view, and all others, which views may call.
     fn functions(
         &self,
         source: &dyn Source,
+        relations: &[Relation],
     ) -> Result<(Vec<RoutineDefinition>, Vec<RoutineDefinition>), SqlError> {
         let mut functions = routines::all(source)?;
         functions.retain(|one| !is_temporary(&one.schema));
-        // Each may call those that were there before it.
         functions.sort_by_key(|one| one.number);
-        let names: Vec<String> = views(source)?.into_iter().map(|(name, _)| name).collect();
-        let reads_view = |one: &RoutineDefinition| {
-            let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
-            let mut words = one.body.split(|letter| !is_part(letter));
-            let is_view = |word: &str| names.iter().any(|name| local(name) == word);
-            one.language == Language::Sql && words.any(is_view)
+        let gives_view = |one: &RoutineDefinition| {
+            let mut views = relations
+                .iter()
+                .filter(|one| one.notes.materialized.is_some());
+            matches!(&one.returns, Returns::RowsOf(of) if views.any(|view| view.name == *of))
         };
-        Ok(functions.into_iter().partition(reads_view))
+        Ok(functions.into_iter().partition(gives_view))
     }
 
     fn add_functions(&mut self, functions: &[RoutineDefinition]) -> Result<(), SqlError> {
+        if functions.is_empty() {
+            return Ok(());
+        }
+        let setting = "check_function_bodies";
+        self.add("setting", setting, format!("SET {setting} = off;"));
         for function in functions {
             let sql = function.as_sql(self.source)?;
             let sql = format!("{};", sql.trim_end());
             self.add("function", &kept(&function.schema, &function.name), sql);
         }
+        self.add("setting", setting, format!("RESET {setting};"));
         Ok(())
     }
 

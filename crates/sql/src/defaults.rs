@@ -115,7 +115,8 @@ impl ComputeDefaults for Computing {
             listed: None,
             waits: None,
             claims: None,
-            fired: RefCell::default(),
+            waiting: RefCell::default(),
+            rights: Arc::default(),
         };
         let with = Environment::new(&[], &context);
         context

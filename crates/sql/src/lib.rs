@@ -68,6 +68,7 @@ mod lock_modes;
 mod locking;
 mod maintenance;
 mod memory;
+mod messages;
 mod names;
 #[cfg(feature = "nodes")]
 mod node_target;

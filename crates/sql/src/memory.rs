@@ -3,6 +3,7 @@
 use crate::error::{SqlError, code};
 use sardonyx::schema::Value;
 use sardonyx_base::memory::{Budget, Share};
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -65,6 +66,42 @@ pub fn cover_bytes(share: &mut Share, bytes: usize) -> Result<(), SqlError> {
     match bytes <= SMALL_BYTES {
         true => Ok(()),
         false => Ok(share.cover(bytes)?),
+    }
+}
+
+/// Changes of a statement that wait for its end, as plans note them, with their memory. It is counted here: not each path
+/// of a change has memory of its own until then.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    changes: Vec<Box<dyn Any + Send>>,
+    bytes: usize,
+    share: Option<Share>,
+}
+
+impl Waiting {
+    /// Counts the bytes of a change, before it is pushed.
+    ///
+    /// # Errors
+    /// `53200` beyond the bound of a statement, or without memory for all sessions.
+    pub fn count(
+        &mut self,
+        bytes: usize,
+        budget: impl FnOnce() -> Arc<Budget>,
+    ) -> Result<(), SqlError> {
+        self.bytes += bytes;
+        let share = self.share.get_or_insert_with(|| Share::of(budget()));
+        share.cover(self.bytes)?;
+        check_bytes(self.bytes)
+    }
+
+    /// Adds a change that is counted.
+    pub fn push(&mut self, change: Box<dyn Any + Send>) {
+        self.changes.push(change);
+    }
+
+    /// Takes the changes out. They stay counted until this is dropped.
+    pub fn take(&mut self) -> Vec<Box<dyn Any + Send>> {
+        std::mem::take(&mut self.changes)
     }
 }
 

@@ -193,6 +193,11 @@ impl Prepared {
         self.waits
     }
 
+    /// True if it is a query; parts in its `WITH` may write.
+    pub(crate) fn is_query(&self) -> bool {
+        matches!(self.statement, Some(Statement::Query(_)))
+    }
+
     /// True if it calls a procedure.
     pub(crate) fn is_call(&self) -> bool {
         matches!(self.statement, Some(Statement::Call(_)))

@@ -5,8 +5,10 @@
 //! `sequences::check_rights`. So a session finds no table without the right to use it, in any part of a statement. A
 //! procedure's statements are planned with the rights of its creator, and then with all: the right to call procedures
 //! includes everything that they do. A view's query is planned likewise: the right to read the view includes its rows.
+//! Functions of users have the rights of the session that runs the statement, wherever they are called ([`Routine::code`]).
 //!
 //! [`Planning::relation`]: crate::plan::planning::Planning::relation
+//! [`Routine::code`]: crate::plan::routine::Routine::code
 
 use crate::error::{SqlError, code};
 use crate::path::{schema_of, shown};

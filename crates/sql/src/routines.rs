@@ -7,11 +7,13 @@ pub(crate) use written::trigger_as_sql;
 
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
+use crate::lexer::tokens;
 use crate::path::kept;
 use crate::relation::{delete_object, kind, objects, parsed, printed, put_object};
 use crate::search_path::SearchPath;
 use crate::source::Source;
 use serde::{Deserialize, Serialize};
+use sqlparser::tokenizer::Token;
 
 /// The first number of functions in the catalogue.
 const FIRST_OID: u32 = 10 << 24;
@@ -107,6 +109,22 @@ impl RoutineDefinition {
         format!("{}({})", kept(&self.schema, &self.name), kinds.join(","))
     }
 
+    /// True if a word of its code may be the function that notifies.
+    fn notifies(&self) -> bool {
+        let defaults = self
+            .parameters
+            .iter()
+            .filter_map(|one| one.default.as_ref());
+        let mut texts = defaults.chain([&self.body]);
+        texts.any(|text| match tokens(text) {
+            Ok(tokens) => tokens.iter().any(|token| match &token.token {
+                Token::Word(word) => word.value.to_ascii_lowercase().contains("notify"),
+                _ => false,
+            }),
+            Err(_) => true,
+        })
+    }
+
     /// Stores it.
     ///
     /// # Errors
@@ -180,14 +198,58 @@ pub(crate) fn numbered(
     Ok(all(source)?.into_iter().find(|one| one.number == number))
 }
 
-/// True if a function may notify sessions: then the statements that may call one do so in the stage.
+/// True if a function may notify sessions: then the statements that may call one do so in the stage. Comments and texts
+/// of a body call nothing.
 ///
 /// # Errors
 /// An error of reading the tables.
 pub(crate) fn notify(source: &dyn Source) -> Result<bool, SqlError> {
     let objects = objects(source, kind::FUNCTION)?;
-    let mut bodies = objects.iter().map(|(_, body)| body.to_ascii_lowercase());
-    Ok(bodies.any(|body| body.contains("notify")))
+    for (_, object) in &objects {
+        if object.to_ascii_lowercase().contains("notify")
+            && parsed::<RoutineDefinition>(object)?.notifies()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Has the functions follow a table that has another name: those that give its rows.
+///
+/// # Errors
+/// An error of the engine.
+pub(crate) fn follow_table(
+    tx: &mut dyn DefineTarget,
+    from: &str,
+    to: &str,
+) -> Result<(), SqlError> {
+    for mut definition in all(tx.view())? {
+        if matches!(&definition.returns, Returns::RowsOf(table) if table == from) {
+            definition.returns = Returns::RowsOf(to.to_string());
+            definition.store(tx)?;
+        }
+    }
+    Ok(())
+}
+
+/// Has the functions of a schema follow it to another name.
+///
+/// # Errors
+/// An error of the engine.
+pub(crate) fn follow_schema(
+    tx: &mut dyn DefineTarget,
+    from: &str,
+    to: &str,
+) -> Result<(), SqlError> {
+    for mut definition in all(tx.view())? {
+        if definition.schema == from {
+            definition.remove(tx)?;
+            definition.schema = to.to_string();
+            definition.store(tx)?;
+        }
+    }
+    Ok(())
 }
 
 /// A number that no function has.

@@ -4,6 +4,7 @@ use crate::column::ResultColumn;
 use crate::constraints::in_statement;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Kept, Subquery};
+use crate::memory::Waiting;
 use crate::plan::Plan;
 use crate::plan::routine::{Host, Routine, Statement, calls_of};
 use crate::plan::target::Among;
@@ -91,8 +92,9 @@ impl Host for Changing<'_> {
 /// # Errors
 /// Those of their functions.
 pub(crate) fn fire(tx: &mut dyn WriteTarget, with: &Environment<'_>) -> Result<(), SqlError> {
-    let fired = std::mem::take(&mut *with.context.fired.borrow_mut());
-    for one in fired {
+    // Its memory is counted until all have run.
+    let mut waiting = std::mem::take(&mut *with.context.waiting.borrow_mut());
+    for one in waiting.take() {
         with.context.look_at_row()?;
         if let Some(fired) = one.downcast_ref::<Fired>() {
             fired.run(&mut Changing(tx), with)?;
@@ -110,7 +112,7 @@ fn ended<R>(
     match done {
         Ok(done) => fire(tx, with).map(|()| done),
         Err(error) => {
-            with.context.fired.borrow_mut().clear();
+            *with.context.waiting.borrow_mut() = Waiting::default();
             Err(error)
         }
     }
@@ -128,7 +130,7 @@ fn run_calls(
         let Some(routine) = Routine::of(call) else {
             continue;
         };
-        if !routine.code(&*tx)?.writes {
+        if !routine.code(&*tx, &with.context.rights)?.writes {
             continue;
         }
         let alone = Environment {

@@ -25,6 +25,9 @@ pub(crate) struct SearchPath {
     /// The session's time zone, in which literals are read; UTC if there is none. It is here since a plan is forgotten
     /// when either changes.
     zone: Option<SessionZone>,
+    /// True if the session creates functions without a look at the objects that their bodies name. It is here since each
+    /// definition has the path.
+    skips_bodies: bool,
     /// The name by which the session connected to the database, if it is another one than the usual.
     database: Option<Arc<str>>,
 }
@@ -37,6 +40,7 @@ impl Default for SearchPath {
             schemas: vec![PUBLIC.to_string()],
             is_of_session: false,
             zone: None,
+            skips_bodies: false,
             database: None,
         }
     }
@@ -55,6 +59,7 @@ impl SearchPath {
             schemas: schemas.filter(|name| !name.is_empty()).collect(),
             is_of_session: true,
             zone: None,
+            skips_bodies: false,
             database: None,
         }
     }
@@ -63,6 +68,17 @@ impl SearchPath {
     pub fn in_zone(mut self, zone: Option<SessionZone>) -> SearchPath {
         self.zone = zone;
         self
+    }
+
+    /// With `check_function_bodies` on or off.
+    pub fn skipping_bodies(mut self, skips: bool) -> SearchPath {
+        self.skips_bodies = skips;
+        self
+    }
+
+    /// True if the objects that the body of a new function names may come later.
+    pub fn skips_bodies(&self) -> bool {
+        self.skips_bodies
     }
 
     /// In a database that the session connected to by this name.

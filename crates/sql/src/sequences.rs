@@ -14,6 +14,7 @@ pub(crate) use done::Done;
 
 use crate::error::{SqlError, code};
 use crate::memory::SMALL_BYTES;
+use crate::messages::Messages;
 use crate::path::local;
 use crate::signals::{Effects, Signals};
 use crate::table_names::TableNames;
@@ -180,8 +181,8 @@ pub(crate) struct Draws {
     pub tables: TableNames,
     /// The advisory locks that it gave back without having them, up to a bound: true for shared ones.
     pub not_held: Vec<bool>,
-    /// The messages of functions of users: severity, code and text.
-    pub told: Vec<(&'static str, &'static str, String)>,
+    /// The messages of functions of users.
+    pub told: Messages,
 }
 
 /// The last numbers that a session drew from sequences. A copy is cheap as long as neither changes.

@@ -15,9 +15,9 @@ use crate::values::random::Generator;
 use crate::values::zones::{DateOrder, SessionZone};
 pub(crate) use constraints::ConstraintModes;
 use known::{
-    AUTHORIZATION, DATE_STYLE, FIXED, FOLLOWS, IDLE, IDLE_IN_TRANSACTION, INTERVAL_STYLE,
-    ISOLATION, KNOWN, LOCK_TIMEOUT, READ_ONLY, REPORTED, ROLE, SEARCH_PATH, STATEMENT_TIMEOUT,
-    TIME_ZONE, USUAL_ISOLATION, USUAL_PATH, UTC,
+    AUTHORIZATION, CHECK_BODIES, DATE_STYLE, FIXED, FOLLOWS, IDLE, IDLE_IN_TRANSACTION,
+    INTERVAL_STYLE, ISOLATION, KNOWN, LOCK_TIMEOUT, READ_ONLY, REPORTED, ROLE, SEARCH_PATH,
+    STATEMENT_TIMEOUT, TIME_ZONE, USUAL_ISOLATION, USUAL_PATH, UTC,
 };
 pub(crate) use shown::ShownSetting;
 use std::collections::BTreeMap;
@@ -104,6 +104,8 @@ impl SettingValues {
         let order = DateOrder::of_setting(order);
         let zone = SessionZone::written(zone, order, style.unwrap_or_default());
         let path = SearchPath::of(path, user, self.temporary.clone());
+        let skips = self.get(CHECK_BODIES).is_some_and(|checks| checks == "off");
+        let path = path.skipping_bodies(skips);
         let path = path.in_zone(zone).in_database(self.database.clone());
         if path != *self.path {
             self.path = Arc::new(path);

@@ -51,6 +51,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "begun",
                     "rows",
                     "memory",
+                    "messages",
                     "source",
                     "write_target",
                     "define_target",

@@ -31,6 +31,7 @@ use crate::parse::{collated, drops_identity, names_sequence};
 use crate::path::{beside, schema_name, shown};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
+use crate::routines::follow_table;
 use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::text::text_of;
@@ -153,6 +154,7 @@ fn one(
             let to = beside(table, &schema_name(to)?);
             check_new_name(tx, &to)?;
             tx.rename_table(table, &to)?;
+            follow_table(tx, table, &to)?;
             let mut notes = relation.notes.clone();
             if !notes.hidden_key && notes.primary_name.is_none() {
                 notes.primary_name = relation.primary_constraint();

@@ -23,6 +23,7 @@ use crate::relation::{
 };
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights};
+use crate::routines::{follow_schema, follow_table};
 use crate::schemas::{SchemaObject, has_schema, schemas};
 use crate::search_path::of_keyspace;
 use crate::sequence_names::renamed;
@@ -387,6 +388,7 @@ fn rename(
         if is_in(&relation.name) {
             check(&relation.name)?;
             tx.rename_table(&relation.name, &moved(&relation.name))?;
+            follow_table(tx, &relation.name, &moved(&relation.name))?;
             notes.table = moved(&relation.name);
         }
         let columns = notes.columns.values_mut();
@@ -432,6 +434,7 @@ fn rename(
         }
     }
     super::type_names::rename_schema(tx, from, to)?;
+    follow_schema(tx, from, to)?;
     let body = object(tx.view(), kind::SCHEMA, from)?;
     delete_object(tx, kind::SCHEMA, from)?;
     match body {

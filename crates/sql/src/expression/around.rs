@@ -27,6 +27,8 @@ pub(crate) struct Around {
     pub asked: Vec<OuterColumn>,
     /// True if a query inside asked for an aggregate of a query that is not grouped.
     pub wants_groups: bool,
+    /// True if a function of a user is called.
+    pub calls_users: bool,
     /// True if a function of a user that is called may notify sessions.
     pub notifies: bool,
     /// True if an expression reads or sets the session's state.

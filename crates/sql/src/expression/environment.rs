@@ -9,7 +9,9 @@ use crate::claiming::Claiming;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::listed::Listed;
-use crate::memory::Memory;
+use crate::memory::{Memory, Waiting};
+use crate::messages::Message;
+use crate::rights::Rights;
 use crate::sequences::Draws;
 use crate::settings::Settings;
 use crate::source::Source;
@@ -19,7 +21,6 @@ use sardonyx::schema::Value;
 use sardonyx_base::channels::{Inbox, Listening};
 use sardonyx_base::memory::Budget;
 use sardonyx_base::waiting::{self, Interrupt, Reason};
-use std::any::Any;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -55,7 +56,9 @@ pub(crate) struct StatementContext {
     /// The claims of the session's transaction; `None` without a session.
     pub claims: Option<Claiming>,
     /// The changes whose triggers run at the end of the statement (`crate::plan::triggers`).
-    pub fired: RefCell<Vec<Box<dyn Any + Send>>>,
+    pub waiting: RefCell<Waiting>,
+    /// The rights of the session, with its search path: those of functions that it calls.
+    pub rights: Arc<Rights>,
 }
 
 impl StatementContext {
@@ -116,6 +119,24 @@ impl StatementContext {
         let inbox = self.inbox_for(what)?;
         let mut draws = self.draws.borrow_mut();
         draws.signals()?.listen(inbox, change, &self.memory())
+    }
+
+    /// Keeps a message for the client to the end of the statement.
+    ///
+    /// # Errors
+    /// `54000` and `53200` for too many.
+    pub fn tell(&self, message: Message) -> Result<(), SqlError> {
+        let mut draws = self.draws.borrow_mut();
+        draws.told.push(message, || self.memory())
+    }
+
+    /// Counts the bytes of a change that waits for its triggers.
+    ///
+    /// # Errors
+    /// `53200` beyond the bound of a statement, or without memory for all sessions.
+    pub fn check_waiting(&self, bytes: usize) -> Result<(), SqlError> {
+        let mut waiting = self.waiting.borrow_mut();
+        waiting.count(bytes, || self.memory())
     }
 
     /// The memory of all sessions.

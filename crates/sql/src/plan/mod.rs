@@ -114,7 +114,8 @@ pub(crate) struct Planned {
     pub is_rewriting: bool,
     /// True if it only inserts rows, perhaps many.
     pub is_filling: bool,
-    /// True for a statement that changes rows and is not short, and whose functions notify no session.
+    /// True for a statement that changes rows and is not short, and whose functions notify no session; also for a query
+    /// of functions of users, which may take long.
     is_changing: bool,
     /// The number of runs left in the stage, since the last measured run read few rows.
     short_runs: AtomicU32,
@@ -133,7 +134,10 @@ impl Planned {
                 && !has_triggers
                 && !queries.around.asks_session
                 && rewriting::is_rewriting(&plan, is_short),
-            is_changing: !is_short && !queries.around.notifies && !matches!(plan, Plan::Select(_)),
+            is_changing: !is_short
+                && !queries.around.notifies
+                && (queries.around.calls_users && !queries.locks_rows
+                    || !matches!(plan, Plan::Select(_))),
             is_filling: !is_short
                 && !has_triggers
                 && matches!(&plan, Plan::Insert(insert) if insert.inserts_many()),

@@ -44,6 +44,7 @@ impl expression::Queries for Queries {
     ) -> Result<PlannedRoutine, SqlError> {
         // A body may read and set the session's state.
         self.around.asks_session = true;
+        self.around.calls_users = true;
         self.around.notifies |= notify(source)?;
         self.around.sets_session |= sets_session(&definition.body.to_ascii_lowercase());
         let all = UserTypes::of(source)?;
@@ -55,7 +56,7 @@ impl expression::Queries for Queries {
         };
         Ok(PlannedRoutine {
             parameters: parameters.collect::<Result<_, _>>()?,
-            query: Arc::new(Routine::new(definition.clone(), self.rights.clone())),
+            query: Arc::new(Routine::new(definition.clone())),
             number: self.next_number(),
             result,
         })

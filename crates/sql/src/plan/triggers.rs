@@ -10,6 +10,7 @@ use super::routine::{Given, Host, Outcome, Reader, Routine};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::indexed::ColumnValue;
+use crate::memory::bytes_of;
 use crate::names::quoted;
 use crate::path::{local, schema_of};
 use crate::relation::{Relation, StoredColumn, TriggerNotes, table_oid};
@@ -73,6 +74,9 @@ pub(crate) struct RowTriggers {
 /// The rows of a change: the old one, and the new one.
 pub(crate) type Rows<'r> = (Option<&'r [Value]>, Option<&'r [Value]>);
 
+/// The memory of a column's number among those that `UPDATE` sets, at least.
+const BYTES_OF_SET: usize = 16;
+
 /// A changed row whose triggers run at the end of the statement.
 #[derive(Debug)]
 pub(crate) struct Fired {
@@ -103,8 +107,7 @@ impl RowTriggers {
         // Functions may read the session's state, and change other tables.
         planning.queries.around.asks_session = true;
         planning.queries.around.notifies |= notify(planning.source)?;
-        let rights = planning.queries.rights.clone();
-        let found = RowTriggers::of_table(planning.source, &rights, relation)?;
+        let found = RowTriggers::of_table(planning.source, relation)?;
         for trigger in &found.triggers {
             let body = trigger.routine.definition.body.to_ascii_lowercase();
             planning.queries.around.sets_session |= crate::class::sets_session(&body);
@@ -112,11 +115,7 @@ impl RowTriggers {
         Ok(Some(Arc::new(found)))
     }
 
-    fn of_table(
-        source: &dyn Source,
-        rights: &Arc<Rights>,
-        relation: &Relation,
-    ) -> Result<RowTriggers, SqlError> {
+    fn of_table(source: &dyn Source, relation: &Relation) -> Result<RowTriggers, SqlError> {
         let functions = all(source)?;
         let mut triggers = Vec::new();
         let on = relation.notes.triggers.iter();
@@ -131,10 +130,9 @@ impl RowTriggers {
             triggers.push(Trigger {
                 name: name.clone(),
                 notes: notes.clone(),
-                routine: Routine::of_trigger(function.clone(), rights.clone(), number),
-                condition: condition.map(|text| {
-                    Routine::of_trigger(condition_function(text), rights.clone(), number)
-                }),
+                routine: Routine::of_trigger(function.clone(), number),
+                condition: condition
+                    .map(|text| Routine::of_trigger(condition_function(text), number)),
             });
         }
         Ok(RowTriggers {
@@ -232,11 +230,10 @@ impl RowTriggers {
         if self.due(event, false, set).next().is_none() {
             return Ok(());
         }
-        let mut memory = with.memory();
-        for row in [old, new].into_iter().flatten() {
-            memory.take(row)?;
-        }
-        memory.keep();
+        let rows = [old, new].into_iter().flatten().map(bytes_of);
+        let set_bytes = set.map_or(0, |set| set.len() * BYTES_OF_SET);
+        let bytes = size_of::<Fired>() + rows.sum::<usize>() + set_bytes;
+        with.context.check_waiting(bytes)?;
         let fired = Fired {
             of: self.clone(),
             event,
@@ -244,7 +241,7 @@ impl RowTriggers {
             new: new.map(<[Value]>::to_vec),
             set: set.cloned(),
         };
-        with.context.fired.borrow_mut().push(Box::new(fired));
+        with.context.waiting.borrow_mut().push(Box::new(fired));
         Ok(())
     }
 
@@ -358,12 +355,12 @@ pub(crate) fn check(
 ) -> Result<(), SqlError> {
     if let Some(text) = &notes.condition {
         let condition = condition_function(text);
-        let routine = Routine::of_trigger(condition, rights.clone(), relation.number);
-        routine.code(source)?;
+        let routine = Routine::of_trigger(condition, relation.number);
+        routine.code(source, rights)?;
     }
     // Its tables may come later.
-    let routine = Routine::of_trigger(function.clone(), rights.clone(), relation.number);
-    match routine.code(source) {
+    let routine = Routine::of_trigger(function.clone(), relation.number);
+    match routine.code(source, rights) {
         Ok(code) if code.writes && notes.is_before => Err(SqlError::unsupported(
             "the function of a BEFORE trigger changes no rows here",
         )

@@ -16,6 +16,7 @@ use crate::database::Database;
 use crate::define;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, StatementContext};
+use crate::messages::Messages;
 use crate::plan::Plan;
 use crate::prepared::Prepared;
 use crate::procedures;
@@ -81,7 +82,8 @@ fn context_of(
             database.tables().is_some(),
             given.transaction.number,
         ),
-        fired: RefCell::default(),
+        waiting: RefCell::default(),
+        rights: given.statement.rights(),
     }
 }
 
@@ -273,6 +275,7 @@ fn streamed(
     let mut draws = Draws::refused(READS_ONLY);
     draws.session.clone_from(&state.drawn);
     draws.tables.clone_from(tables);
+    draws.told = Messages::left_out();
     let settings = state.settings.clone();
     let context = context_of(database, state, settings, given, draws);
     let stream = SnapshotStream::of(snapshot.clone(), planned, given.parameters, context)?;

@@ -5,7 +5,7 @@ pub(super) static KNOWN: [(&str, &str); 52] = [
     ("application_name", ""),
     ("block_size", "8192"),
     ("bytea_output", "hex"),
-    ("check_function_bodies", "on"),
+    (CHECK_BODIES, "on"),
     ("client_encoding", "UTF8"),
     ("client_min_messages", "notice"),
     (DATE_STYLE, "ISO, MDY"),
@@ -60,6 +60,8 @@ pub(super) static KNOWN: [(&str, &str); 52] = [
 /// The schemas in which unqualified names are looked up.
 pub(super) const SEARCH_PATH: &str = "search_path";
 pub(super) const USUAL_PATH: &str = "\"$user\", public";
+/// The parameter without which the bodies of new functions may name objects that come later.
+pub(super) const CHECK_BODIES: &str = "check_function_bodies";
 /// The parameter by which transactions only read by default.
 pub(super) const READ_ONLY: &str = "default_transaction_read_only";
 /// True if another program has the database open, and this process follows it.

@@ -13,7 +13,8 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
     let bare = value.trim().trim_matches('\'');
     let lower = bare.to_ascii_lowercase();
     Some(match name {
-        // They change nothing: there are no functions of other languages, no tables of other owners, no second scan.
+        // Function bodies are checked or not. The others change nothing: there are no tables of other owners, no second
+        // scan.
         "check_function_bodies"
         | "default_transaction_deferrable"
         | "escape_string_warning"

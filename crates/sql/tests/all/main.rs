@@ -33,6 +33,7 @@ mod parts;
 mod programs;
 mod queries;
 mod rights;
+mod routines;
 mod schemas;
 mod scripts;
 mod sequences;

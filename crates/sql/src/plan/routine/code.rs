@@ -20,6 +20,8 @@ pub(crate) struct Code {
     pub trigger: Option<TriggerPlaces>,
     /// True if a step changes rows.
     pub writes: bool,
+    /// True if a query of it locks rows.
+    pub locks_rows: bool,
 }
 
 /// The places of a trigger's variables.

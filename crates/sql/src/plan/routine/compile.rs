@@ -62,6 +62,7 @@ pub(crate) fn compile(
         trigger: None,
         shape: Shape::Void,
         writes: false,
+        locks_rows: false,
         constants: Vec::new(),
         not_null: Vec::new(),
         records: Vec::new(),
@@ -119,6 +120,7 @@ pub(crate) fn compile(
         error: (number, text),
         trigger: compiling.trigger,
         writes: compiling.writes,
+        locks_rows: compiling.locks_rows,
     })
 }
 
@@ -135,6 +137,7 @@ struct Compiling<'c> {
     trigger: Option<TriggerPlaces>,
     shape: Shape,
     writes: bool,
+    locks_rows: bool,
     /// The places that get no other value, and those that may not be null.
     constants: Vec<usize>,
     not_null: Vec<usize>,
@@ -196,6 +199,7 @@ impl Compiling<'_> {
         let plan = Plan::of(&mut planning, &statement);
         let plan = plan.map_err(|error| self.of_mixed(error, text))?;
         planning.queries.check_populated()?;
+        self.locks_rows |= planning.queries.locks_rows;
         self.writes |= plan.writes();
         let columns = plan.columns();
         let columns = columns.map(|all| all.iter().map(|column| column.spec.kind).collect());

@@ -27,34 +27,32 @@ use crate::types::{SqlType, TypeSpec};
 use crate::user_types::UserTypes;
 use sardonyx::schema::Value;
 use std::any::Any;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A function in a plan.
 #[derive(Debug)]
 pub(crate) struct Routine {
     pub definition: RoutineDefinition,
-    /// Those of its caller.
-    rights: Arc<Rights>,
     /// The table of a trigger's function.
     table: Option<u16>,
-    compiled: OnceLock<Arc<Code>>,
+    /// Its steps, with the rights and the search path for which they were compiled.
+    compiled: Mutex<Option<(Arc<Rights>, Arc<Code>)>>,
 }
 
 impl Routine {
-    pub fn new(definition: RoutineDefinition, rights: Arc<Rights>) -> Routine {
+    pub fn new(definition: RoutineDefinition) -> Routine {
         Routine {
             definition,
-            rights,
             table: None,
-            compiled: OnceLock::new(),
+            compiled: Mutex::default(),
         }
     }
 
     /// The function of a trigger on a table.
-    pub fn of_trigger(definition: RoutineDefinition, rights: Arc<Rights>, table: u16) -> Routine {
+    pub fn of_trigger(definition: RoutineDefinition, table: u16) -> Routine {
         Routine {
             table: Some(table),
-            ..Routine::new(definition, rights)
+            ..Routine::new(definition)
         }
     }
 
@@ -64,21 +62,26 @@ impl Routine {
         query.downcast_ref()
     }
 
-    /// Its steps, for the present tables.
+    /// Its steps, for the present tables and for the rights of its caller. A plan of a view, of a procedure or of a
+    /// reference's action has all rights, and several users may share it: its functions have those of the statement.
     ///
     /// # Errors
-    /// An error in its body.
-    pub fn code(&self, source: &dyn Source) -> Result<&Arc<Code>, SqlError> {
-        if let Some(there) = self.compiled.get() {
-            return Ok(there);
+    /// An error in its body; `42501` without a privilege that it needs.
+    pub fn code(&self, source: &dyn Source, rights: &Arc<Rights>) -> Result<Arc<Code>, SqlError> {
+        let compiled = || self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, code)) = &*compiled()
+            && of == rights
+        {
+            return Ok(code.clone());
         }
         let table = match self.table {
             Some(number) => Some(Relation::numbered(source, number)?),
             None => None,
         };
-        let code = compile::compile(&self.definition, source, &self.rights, table.as_ref());
-        let code = code.map_err(|error| self.within(error))?;
-        Ok(self.compiled.get_or_init(|| Arc::new(code)))
+        let code = compile::compile(&self.definition, source, rights, table.as_ref());
+        let code = Arc::new(code.map_err(|error| self.within(error))?);
+        *compiled() = Some((rights.clone(), code.clone()));
+        Ok(code)
     }
 
     /// An error with the function in which it occurred.
@@ -102,7 +105,7 @@ impl Routine {
         given: Given<'_>,
         with: &Environment<'_>,
     ) -> Result<Outcome, SqlError> {
-        let code = self.code(host.source())?.clone();
+        let code = self.code(host.source(), &with.context.rights)?;
         let ran = run::run(&code, host, given, with);
         ran.map_err(|error| self.within(error))
     }

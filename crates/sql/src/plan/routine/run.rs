@@ -17,8 +17,6 @@ use std::cell::Cell;
 const DEPTH_MAX: u32 = 24;
 /// The most steps of a call.
 const STEPS_MAX: usize = 100_000;
-/// The most bytes of a call's messages, which wait in memory for the end of the statement.
-const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
 thread_local! {
     /// The number of calls inside of each other.
@@ -69,7 +67,6 @@ struct Running<'r, 'e> {
     table: Table,
     count: u64,
     steps: usize,
-    told: usize,
     handled: Option<SqlError>,
     /// That of the result's rows.
     memory: Memory<'e>,
@@ -120,7 +117,6 @@ pub(super) fn run(
         },
         count: 0,
         steps: 0,
-        told: 0,
         handled: None,
         memory: with.memory(),
     };
@@ -548,16 +544,9 @@ impl Running<'_, '_> {
             [fields.detail, fields.hint] = others;
             return Err(error);
         }
-        self.told = self.told.saturating_add(text.len());
-        if self.told > MESSAGE_BYTES_MAX {
-            let text = format!("the messages of a call have at most {MESSAGE_BYTES_MAX} bytes");
-            return Err(SqlError::new(code::PROGRAM_LIMIT, text));
-        }
         let is_warning = message.level == "WARNING";
         let number = if is_warning { "01000" } else { "00000" };
         let number = message.code.unwrap_or(number);
-        let mut draws = self.with.context.draws.borrow_mut();
-        draws.told.push((message.level, number, text));
-        Ok(())
+        self.with.context.tell((message.level, number, text))
     }
 }

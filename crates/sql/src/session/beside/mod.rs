@@ -10,13 +10,15 @@
 //! a next content ([`insert`]). Definitions ([`defining`]) fill an index in short calls ([`index`]), or look at a
 //! table's rows in snapshots ([`checking`]). If they rewrite all rows, the next content is of the new schema
 //! ([`redefining`]), or of a table that the statement creates or fills again ([`creating`]). All other statements that change rows run as an open transaction ([`open`]). So does a statement
-//! with a row that cannot be stored: its error is the usual one.
+//! with a row that cannot be stored: its error is the usual one. A `SELECT` of functions that change no rows only reads
+//! a snapshot ([`calls`]).
 //!
 //! A statement begins again if its table's definition, or rows that an open transaction read, change meanwhile. It runs
 //! in the stage after its last attempt ([`ATTEMPTS`]). It also does if there is no room for a second content, or if a
 //! lack of memory ended the snapshot that it reads. Each attempt, and the stage, gets the numbers that earlier attempts
 //! drew from sequences.
 
+mod calls;
 mod checking;
 mod creating;
 mod defining;
@@ -34,7 +36,7 @@ mod whole;
 use super::aside::Committing;
 use super::execute::{table_numbers, with_context};
 use super::given::Given;
-use super::telling::attach;
+use super::telling::{attach, not_held};
 use super::unit::SHORT_COPY_BYTES_MAX;
 use super::{Session, spans};
 use crate::begun::Begun;
@@ -208,6 +210,7 @@ impl Session {
         let database = self.database.clone();
         let (mut attempts, mut waits, mut is_open) = (0, 0, false);
         let mut again = std::mem::take(&mut self.state.again);
+        let mut notices = Vec::new();
         while attempts < ATTEMPTS {
             let state = &mut self.state;
             let came = match given.statement.class() {
@@ -224,6 +227,7 @@ impl Session {
                     let draws = draws.counted_in(database.memory().clone());
                     let (came, draws) =
                         with_context(&database, state, given, tables, draws, create);
+                    notices = not_held(&draws);
                     again = draws.into_again();
                     if let Some(before) = before
                         && !matches!(came, Ok(Came::Done(_)))
@@ -256,6 +260,9 @@ impl Session {
                     state.claims.base = locks_rows.then(|| begun.snapshot.clone());
                     let attempt = |with: &Environment<'_>| match given.statement.inserts() {
                         _ if is_open => open::run(&database, begun, given, with),
+                        _ if given.statement.is_query() => {
+                            calls::read(&database, begun, given, with)
+                        }
                         true => insert::insert(&database, begun, given, with),
                         false => rewrite::rewrite(&database, begun, given, with),
                     };
@@ -263,6 +270,7 @@ impl Session {
                     let draws = draws.counted_in(database.memory().clone());
                     let (came, draws) =
                         with_context(&database, state, given, tables, draws, attempt);
+                    notices = not_held(&draws);
                     again = draws.into_again();
                     state.claims.base = None;
                     match came {
@@ -275,6 +283,7 @@ impl Session {
             match came? {
                 // It is committed: nothing can fail any more.
                 Came::Done(((mut complete, table), durable)) => {
+                    complete.notices.extend(notices);
                     attach(&mut complete, table, given.rows_max, given.statement);
                     return Ok(Some((complete, durable)));
                 }
