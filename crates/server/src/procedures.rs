@@ -190,7 +190,8 @@ fn reply_of_value(value: Value, kind: SqlType) -> Reply {
         }
         Value::Float(value) => Reply::Double(value),
         Value::Text(text) => Reply::Bulk(text.into_bytes()),
-        Value::Bytes(bytes) => Reply::Bulk(bytes),
+        // Of an object of the catalogue the text has the name, behind its number.
+        Value::Bytes(bytes) if !kind.is_object() => Reply::Bulk(bytes),
         other => {
             if let Value::Int(number) = &other
                 && let Ok(number) = i64::try_from(*number)

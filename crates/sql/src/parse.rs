@@ -157,6 +157,10 @@ pub(crate) enum Parsed {
 pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>, SqlError> {
     let tokens = tokens(text)?;
     check_numbers(&tokens).map_err(|(error, at)| at_location(text, error, at))?;
+    parse_tokens(text, tokens)
+}
+
+fn parse_tokens(text: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Parsed>, SqlError> {
     let (depth, levels) = query_depth(&tokens);
     if depth > QUERIES_MAX {
         return Err(SqlError::new(
@@ -171,7 +175,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>, SqlError> {
     }
 }
 
-/// Refuses letters directly behind a number. Texts that the database keeps may have them: earlier versions took a name.
+/// Refuses letters directly behind a number. Texts that the database keeps may have them, as earlier versions took a name:
+/// [`parse_kept`] does not look.
 ///
 /// # Errors
 /// `42601`, and its place.
@@ -257,7 +262,19 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
 /// # Errors
 /// As [`parse`]; `0A000` for `FETCH` and `MOVE`.
 pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
-    let statements = parse(text)?.into_iter().map(|parsed| match parsed {
+    of_database(parse_tokens(text, tokens(text)?)?)
+}
+
+/// Parses a text that the database is going to keep: the same, by the rules for new texts.
+///
+/// # Errors
+/// As [`parse_kept`].
+pub(crate) fn parse_new(text: &str) -> Result<Vec<Statement>, SqlError> {
+    of_database(parse(text)?)
+}
+
+fn of_database(parsed: Vec<Parsed>) -> Result<Vec<Statement>, SqlError> {
+    let statements = parsed.into_iter().map(|parsed| match parsed {
         Parsed::Statement(statement) => Ok(*statement),
         Parsed::Fetch(_) => Err(SqlError::unsupported(
             "cursors are of clients: neither views nor procedures have them",

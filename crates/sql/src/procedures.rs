@@ -10,7 +10,7 @@ use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Environment, Expr, Parameters, Scope, check_rights};
 use crate::names::of_public;
-use crate::parse::{ProcedureDefinition, parse_kept};
+use crate::parse::{ProcedureDefinition, parse_kept, parse_new};
 use crate::prepared::Prepared;
 use crate::relation::{kind, object, parsed};
 use crate::result::{Complete, Tag};
@@ -63,7 +63,10 @@ impl Compiled {
             .collect();
         let types: Vec<_> = parameters.iter().map(|spec| Some(spec.kind)).collect();
         let text: Arc<str> = definition.body.as_str().into();
-        let trees = parse_kept(&definition.body)?;
+        let trees = match is_kept {
+            true => parse_kept(&definition.body)?,
+            false => parse_new(&definition.body)?,
+        };
         if trees.len() > STATEMENTS_MAX {
             return Err(SqlError::new(
                 code::PROGRAM_LIMIT,

@@ -165,6 +165,7 @@ fn what_the_last_statement_gives_is_the_answer() {
             ":3",
         ),
         ("select current_user", "'default'", "'default'"),
+        ("select 'pg_class'::regclass", "'pg_class'", "'pg_class'"),
         ("", "+OK", "+OK"),
     ];
     let mut new = Client::of(&running);

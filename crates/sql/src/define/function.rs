@@ -5,7 +5,7 @@ use super::options::{refuse, skipped};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{name_of, qualified};
-use crate::parse::{parse_expression, parse_kept, parse_routine};
+use crate::parse::{parse_expression, parse_new, parse_routine};
 use crate::path::{is_temporary, split};
 use crate::plan::routine::{Routine, kind_of};
 use crate::relation::Relation;
@@ -119,7 +119,7 @@ fn check(
             "SQL functions cannot return type trigger",
         )),
         (Language::Sql, _) => {
-            let statements = parse_kept(&definition.body)?;
+            let statements = parse_new(&definition.body)?;
             drop(statements);
             if rights.path().skips_bodies() {
                 return Ok(());

@@ -1,7 +1,7 @@
 //! Calls of aggregates, compiled: arguments, order and filter.
 
 use super::calls::function_name;
-use super::cast::Coercion;
+use super::cast::{Coercion, is_number_of};
 use super::coercion::padded;
 use super::compile::Compiler;
 use super::functions::{INET_TEXT, JSON_MOMENT, NOT_A_NAME, in_session, unknown};
@@ -144,7 +144,12 @@ impl Compiler<'_> {
                 format!("{} needs two arguments", function.name),
             ));
         }
+        let is_kept = self.is_of_kept_text();
         let argument = argument.map(|argument| match kind {
+            // Kept texts have averages of numbers of objects, which were whole numbers in an earlier version.
+            AggregateKind::Average if is_kept && is_number_of(argument.kind()) => {
+                Typed::new(argument.expr, SqlType::Int8)
+            }
             AggregateKind::Array | AggregateKind::JsonArray | AggregateKind::JsonObject => Typed {
                 spec: TypeSpec::plain(argument.spec.kind).with_collation(argument.spec.collation),
                 expr: padded(argument),
@@ -165,6 +170,14 @@ impl Compiler<'_> {
             _ => argument,
         });
         let mut aggregate = Aggregate::new(named, argument.clone(), is_distinct, filter)?;
+        let of = aggregate.of;
+        let had_own_type = of.is_object() || matches!(of, SqlType::Name | SqlType::OneChar);
+        if let AggregateKind::Minimum | AggregateKind::Maximum = kind
+            && is_kept
+            && had_own_type
+        {
+            aggregate.result = of;
+        }
         let order = self.beside(|compiler| compiler.aggregate_order(function, list))?;
         if is_distinct {
             if let Some(argument) = &argument {
@@ -328,7 +341,13 @@ impl Compiler<'_> {
                         own.push(sortable(argument)?);
                     }
                 }
-                order.iter().any(|key| !own.contains(&key.expression))
+                // Each place compiles a subquery anew: its text is compared, too.
+                let is_given = |tree: &ast::Expr| {
+                    let mut given = given.iter();
+                    given.any(|argument| matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(own)) if own == tree))
+                };
+                let mut keys = order.iter().zip(ordering(list));
+                keys.any(|(key, by)| !own.contains(&key.expression) && !is_given(&by.expr))
             }
         };
         match is_other {
@@ -359,6 +378,15 @@ impl Compiler<'_> {
         }
         Ok(order)
     }
+}
+
+/// The keys of an aggregate's order.
+fn ordering(list: &FunctionArgumentList) -> impl Iterator<Item = &ast::OrderByExpr> {
+    let keys = list.clauses.iter().filter_map(|clause| match clause {
+        ast::FunctionArgumentClause::OrderBy(keys) => Some(keys),
+        _ => None,
+    });
+    keys.flatten()
 }
 
 /// The arguments of a call, and the values of `WITHIN GROUP`.

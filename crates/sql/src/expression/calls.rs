@@ -4,7 +4,7 @@ use super::aggregates::{GROUPING, no_grouping};
 use super::cast::Coercion;
 use super::coercion::number_of;
 use super::compile::Compiler;
-use super::functions::{GREATEST, INITCAP, LEAST, LOWER, UPPER, resolve};
+use super::functions::{GREATEST, LEAST, LOWER, UPPER, resolve};
 use super::named_arguments::has_names;
 use super::whole_rows::with_whole_rows;
 use super::{Case, Comparison, Expr, Function, Typed, word};
@@ -42,7 +42,7 @@ impl Compiler<'_> {
         conditions: &[ast::CaseWhen],
         otherwise: Option<&Tree>,
     ) -> Result<Typed, SqlError> {
-        let text = operand.filter(|_| self.nested.is_some());
+        let text = operand.filter(|_| !self.is_of_kept_text());
         let text = text.and_then(|operand| self.literal_as_text(operand));
         let operand = text.as_ref().or(operand);
         let mut arms = Vec::with_capacity(conditions.len());
@@ -74,7 +74,7 @@ impl Compiler<'_> {
     }
 
     /// A literal, or a parameter, without a type that is the operand of `CASE`: it is a text, whatever it is compared with.
-    /// Tables keep such expressions of earlier versions, in which it had the type of each value.
+    /// Kept texts of earlier versions give it the type of each value.
     fn literal_as_text(&mut self, operand: &Tree) -> Option<Tree> {
         let is_unknown = match operand {
             Tree::Nested(inner) => return self.literal_as_text(inner),
@@ -339,19 +339,13 @@ impl Compiler<'_> {
         let collations = arguments.iter().map(|argument| argument.spec.collation);
         let collation = collations.fold(Collation::Database, Collation::with);
         let mut called = resolve(self, name, arguments)?;
-        let collation = collation.decided()?;
-        // Tables and views keep texts of earlier versions, in which "C" had the cases of all letters.
-        let is_of_ascii = collation.is_of_ascii() && !self.is_of_kept_text();
-        let Expr::Call(function, parts) = &mut called.expr else {
+        // "C" has the cases of all letters: indexes of tables keep such texts, and queries find them by equal expressions.
+        let (Some(collation), Expr::Call(function, parts)) = (collation.icu()?, &mut called.expr)
+        else {
             return Ok(called);
         };
         match name {
-            _ if !is_of_ascii && !collation.is_of_icu() => {}
             _ if called.spec.kind != SqlType::Text => {}
-            "initcap" if is_of_ascii => {
-                *function = Function(&INITCAP);
-                parts.push(number_of(collation));
-            }
             _ if collation.has_own_cases() => return Err(collation.unknown_to(name)),
             "upper" | "lower" => {
                 let of_language = if name == "upper" { &UPPER } else { &LOWER };

@@ -433,7 +433,7 @@ fn refuse_function(function: &ast::Function, of: Use) -> Result<(), SqlError> {
 
 /// True if every program tests a condition as SQL does: without SQL it is read, and what is read there is compiled to the
 /// same expression. It reads no columns but those of types whose values and literals have one meaning. A pattern's end may
-/// be an escape character there, which is an error in SQL.
+/// be an escape character there, which is an error in SQL. A number with an exponent is a float there, and exact in SQL.
 fn is_of_every_program(text: &str, expr: &Expr, schema: &Schema) -> bool {
     let Ok(condition) = Condition::parse(text, schema) else {
         return false;
@@ -455,6 +455,14 @@ fn is_of_every_program(text: &str, expr: &Expr, schema: &Schema) -> bool {
     };
     let in_sql = || row_condition(&Condition::in_sql(text, quoted).ok()?, schema).ok();
     condition.columns().iter().all(has_one_meaning)
+        && !has_exponents(text)
         && !expr.any(&has_open_escape)
         && in_sql().is_some_and(|there| there == *expr)
+}
+
+fn has_exponents(text: &str) -> bool {
+    tokens(text).is_ok_and(|tokens| {
+        let mut tokens = tokens.iter();
+        tokens.any(|one| matches!(&one.token, Token::Number(digits, _) if digits.contains(['e', 'E'])))
+    })
 }

@@ -2,7 +2,8 @@
 
 use super::arithmetic::{Arithmetic, calculate, shift};
 use super::cast::{
-    Coercion, can_cast, cast_in, could_cast, crosses_zone, is_number_of, writes_intervals,
+    Coercion, can_cast, cast_in, could_be_implicit, could_cast, crosses_zone, is_number_of,
+    writes_intervals,
 };
 use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
@@ -244,8 +245,11 @@ impl Compiler<'_> {
             || (from.kind, to.kind) == (SqlType::Cidr, SqlType::Inet)
             || from.kind.is_integer()
                 && to.kind.is_integer()
-                && (is_number_of(from.kind) || !is_number_of(to.kind))
-                && can_cast(from.kind, to.kind, Coercion::Implicit);
+                && match self.is_of_kept_text() {
+                    true => could_be_implicit(from.kind, to.kind),
+                    false if is_number_of(to.kind) && !is_number_of(from.kind) => false,
+                    false => can_cast(from.kind, to.kind, Coercion::Implicit),
+                };
         if is_free {
             return Ok(typed.expr);
         }

@@ -1,6 +1,6 @@
 //! The common type of values that meet in one place: results of `CASE`, elements of `ARRAY[…]`, columns of `UNION`.
 
-use super::cast::{Coercion, can_cast};
+use super::cast::{Coercion, can_cast, could_be_implicit};
 use super::compile::Compiler;
 use super::{Expr, Typed};
 use crate::error::{SqlError, code};
@@ -17,7 +17,11 @@ impl Compiler<'_> {
         parts: Vec<Typed>,
         of: &str,
     ) -> Result<(Vec<Expr>, TypeSpec), SqlError> {
-        let mut spec = TypeSpec::plain(common_type(&parts, of)?);
+        let is_cast_to = match self.is_of_kept_text() {
+            true => could_be_implicit,
+            false => |from, to| can_cast(from, to, Coercion::Implicit),
+        };
+        let mut spec = TypeSpec::plain(common_type(&parts, of, is_cast_to)?);
         let mut known = parts
             .iter()
             .filter(|part| part.kind() != SqlType::Unknown)
@@ -41,7 +45,7 @@ impl Compiler<'_> {
         }
         let mut coerced = Vec::with_capacity(parts.len());
         for part in parts {
-            if !can_cast(part.kind(), spec.kind, Coercion::Implicit) {
+            if !is_cast_to(part.kind(), spec.kind) {
                 return Err(SqlError::new(
                     code::CANNOT_COERCE,
                     format!(
@@ -64,7 +68,11 @@ impl Compiler<'_> {
 ///
 /// # Errors
 /// `42804` for types of several categories.
-fn common_type(parts: &[Typed], of: &str) -> Result<SqlType, SqlError> {
+fn common_type(
+    parts: &[Typed],
+    of: &str,
+    is_cast_to: fn(SqlType, SqlType) -> bool,
+) -> Result<SqlType, SqlError> {
     let mut chosen = SqlType::Unknown;
     for kind in parts.iter().map(Typed::kind) {
         if kind == chosen || kind == SqlType::Unknown {
@@ -78,10 +86,7 @@ fn common_type(parts: &[Typed], of: &str) -> Result<SqlType, SqlError> {
                 code::DATATYPE_MISMATCH,
                 format!("{of} types {one} and {other} cannot be matched"),
             ));
-        } else if !chosen.is_preferred()
-            && can_cast(chosen, kind, Coercion::Implicit)
-            && !can_cast(kind, chosen, Coercion::Implicit)
-        {
+        } else if !chosen.is_preferred() && is_cast_to(chosen, kind) && !is_cast_to(kind, chosen) {
             chosen = kind;
         }
     }

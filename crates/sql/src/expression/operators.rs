@@ -358,6 +358,7 @@ impl Compiler<'_> {
             return called;
         }
         let wrong = |left: SqlType, right: SqlType| no_operator(&operator.to_string(), left, right);
+        let is_shift = matches!(operation, Arithmetic::ShiftLeft | Arithmetic::ShiftRight);
         // An operand without a type gets that of the other side.
         match (left.kind(), right.kind()) {
             (Unknown, Unknown) if operation == Arithmetic::Power => {
@@ -385,6 +386,10 @@ impl Compiler<'_> {
                 return Err(wrong(left.kind(), right.kind()));
             }
             (Date, Unknown) if operation != Arithmetic::Subtract => {
+                right = self.as_type(right, Int4)?;
+            }
+            // The places by which bits are shifted are an integer, of whatever type the bits are.
+            (known, Unknown) if is_shift && known.is_integer() && self.refuses_ambiguity() => {
                 right = self.as_type(right, Int4)?;
             }
             (Unknown, known) if known.is_number() || known == Date => {
@@ -424,7 +429,6 @@ impl Compiler<'_> {
         let (a, b) = (left.kind(), right.kind());
         // Tables and views keep arithmetic of numbers of objects, which earlier versions had.
         let is_of_object = is_number_of(a) || is_number_of(b);
-        let is_shift = matches!(operation, Arithmetic::ShiftLeft | Arithmetic::ShiftRight);
         if !a.is_number() || !b.is_number() || is_of_object && !is_kept || is_shift && !is_count(b)
         {
             return Err(wrong(a, b));

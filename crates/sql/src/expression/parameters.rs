@@ -22,6 +22,8 @@ pub(crate) struct Parameters {
     moments: Option<Moments>,
     /// True if the database keeps the text, which an earlier version may have accepted.
     is_kept: bool,
+    /// True while names of columns are those that an earlier version gave, in a kept text.
+    has_older_names: bool,
     /// The constructs around that compile an operand several times.
     repeating: usize,
 }
@@ -71,6 +73,16 @@ impl Parameters {
     /// True if the database keeps the text.
     pub fn is_kept(&self) -> bool {
         self.is_kept
+    }
+
+    /// Sets that columns have the names that an earlier version gave. Returns it as it was.
+    pub fn set_older_names(&mut self, has_older_names: bool) -> bool {
+        std::mem::replace(&mut self.has_older_names, has_older_names)
+    }
+
+    /// True if columns have the names that an earlier version gave.
+    pub fn has_older_names(&self) -> bool {
+        self.has_older_names
     }
 
     /// Adds the types that the statement may name.

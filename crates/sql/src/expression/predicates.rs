@@ -352,13 +352,19 @@ impl Compiler<'_> {
             (SqlType::Unknown, known) | (known, SqlType::Unknown) => both(known),
             // Both are texts of bits.
             (a, b) if a.is_bits() && b.is_bits() => return Ok((left.expr, right.expr)),
-            // Numbers of all types are compared without a conversion.
+            // Numbers of all types are compared without a conversion, but for negative ones beside a number of an object.
             (a, b) if a.is_number() && b.is_number() => {
-                let is_whole = a.is_integer() && b.is_integer();
-                if (is_number_of(a) || is_number_of(b)) && !is_whole && !self.is_of_kept_text() {
+                let is_of_object = (is_number_of(a) || is_number_of(b)) && !self.is_of_kept_text();
+                if is_of_object && !(a.is_integer() && b.is_integer()) {
                     return Err(no_operator(operator, a, b));
                 }
-                return Ok((left.expr, right.expr));
+                if !is_of_object || !may_be_negative(&left) && !may_be_negative(&right) {
+                    return Ok((left.expr, right.expr));
+                }
+                both(SqlType::Oid)
+            }
+            (SqlType::Regclass | SqlType::Oid, b) if b.is_text() && self.is_of_kept_text() => {
+                both(SqlType::Regclass)
             }
             (a, b) if a == b => return Ok((left.expr, right.expr)),
             (SqlType::Char, b) | (b, SqlType::Char) if b.is_text() => both(SqlType::Text),
@@ -372,6 +378,12 @@ impl Compiler<'_> {
             self.coerce(right, to_b, Coercion::Implicit)?,
         ))
     }
+}
+
+/// True for an integer that is not known to be 0 or more. As a number of an object it has the same bits.
+fn may_be_negative(typed: &Typed) -> bool {
+    let is_known = matches!(typed.expr, Expr::Literal(Value::Int(0..)));
+    matches!(typed.kind(), SqlType::Int2 | SqlType::Int4) && !is_known
 }
 
 /// The character of a literal behind `ESCAPE`, if it is a literal: none in an empty one.

@@ -378,6 +378,7 @@ fn grouped_by(
     (windows, sets): Calls<'_>,
 ) -> Result<Grouped, SqlError> {
     let is_distinct = select.distinct == Some(ast::Distinct::Distinct);
+    let distinct = is_distinct.then_some(&*select.projection);
     let compiler = planning.compiler(scope).grouped(grouping);
     let mut compiler = compiler.windowed(windows).giving_rows(sets);
     compiler.name_windows(&select.named_window)?;
@@ -389,6 +390,6 @@ fn grouped_by(
         }
         None => None,
     };
-    let sort = input_order(&mut compiler, &items, &tail.order, is_distinct)?;
+    let sort = input_order(&mut compiler, &items, &tail.order, distinct)?;
     Ok((items, having, sort))
 }

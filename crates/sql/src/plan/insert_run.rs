@@ -17,6 +17,7 @@ use crate::rows::{InputRow, Table, Values};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::cast;
+use crate::values::objects;
 use crate::write_target::WriteTarget;
 use sardonyx::schema::{PRIMARY, Value, ValueRef};
 use std::collections::HashSet;
@@ -297,6 +298,13 @@ impl InsertPlan {
 }
 
 fn convert(value: ValueRef<'_>, from: SqlType, to: TypeSpec) -> Result<Value, SqlError> {
+    // The query's rows are in the form that clients see.
+    if let ValueRef::Bytes(shown) = value
+        && from.is_object()
+        && !to.kind.is_text()
+    {
+        return convert(ValueRef::Int(objects::number(shown)), from, to);
+    }
     match from == to.kind && to.modifier < 0 && from != SqlType::Char {
         true => Ok(value.to_value()),
         false => cast(value, from, to, false),

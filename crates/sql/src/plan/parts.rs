@@ -24,7 +24,9 @@ use crate::error::SqlError;
 use crate::expression::{Environment, Kept};
 use crate::names::name_of;
 use crate::rows::Table;
+use crate::values::objects;
 use crate::write_target::WriteTarget;
+use sardonyx::schema::Value;
 use sqlparser::ast::{self, Statement};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -179,7 +181,7 @@ impl PartsPlan {
         for part in before {
             let done = gather(&part.plan, tx, reading, &mut changed)?;
             effects.extend(done.effects);
-            kept.keep_part(part.number, done.table);
+            kept.keep_part(part.number, within(&part.plan, done.table));
         }
         let main = gather(&self.main, tx, reading, &mut changed)?;
         effects.extend(main.effects);
@@ -187,11 +189,24 @@ impl PartsPlan {
             let done = gather(&part.plan, tx, reading, &mut changed)?;
             effects.extend(done.effects);
             // A later one may read its rows.
-            kept.keep_part(part.number, done.table);
+            kept.keep_part(part.number, within(&part.plan, done.table));
         }
         apply_all(tx, &effects, with)?;
         Ok((main.count, main.table))
     }
+}
+
+/// The rows of a part for those that read it: an object of the catalogue is its number, which clients see with a name.
+fn within(plan: &Plan, mut table: Table) -> Table {
+    let columns = plan.columns().map_or(&[][..], |columns| columns);
+    for (value, column) in table.values.iter_mut().zip(columns.iter().cycle()) {
+        if let Value::Bytes(shown) = value
+            && column.spec.kind.is_object()
+        {
+            *value = Value::Int(objects::number(shown));
+        }
+    }
+    table
 }
 
 /// The keys and rows that the parts before have changed.

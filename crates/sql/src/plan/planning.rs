@@ -245,7 +245,9 @@ impl<'a> Planning<'a> {
         let types = self.parameters.types().clone();
         self.parameters.set_types(types.clone().with_month_first());
         let was_kept = self.parameters.set_kept(true);
+        let had_older_names = self.parameters.set_older_names(false);
         let planned = plan(self);
+        self.parameters.set_older_names(had_older_names);
         self.parameters.set_kept(was_kept);
         self.parameters.set_types(types);
         let queries = &mut self.queries;

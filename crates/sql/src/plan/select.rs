@@ -43,6 +43,7 @@ pub(crate) fn draft_select(
     };
     let (mut grouping, key_sets) = group_keys(planning, select, &scope)?;
     let is_distinct = select.distinct == Some(Distinct::Distinct);
+    let distinct = is_distinct.then_some(&*select.projection);
     let mut windows = Windows::default();
     let mut sets = RowCalls::default();
     let (items, having, mut sort) = match &mut grouping {
@@ -59,7 +60,7 @@ pub(crate) fn draft_select(
                     .giving_rows(&mut sets);
                 compiler.name_windows(&select.named_window)?;
                 let items = compile_items(&mut compiler, &scope, &select.projection)?;
-                let sort = input_order(&mut compiler, &items, &tail.order, is_distinct)?;
+                let sort = input_order(&mut compiler, &items, &tail.order, distinct)?;
                 Ok((items, None, sort))
             });
             match plain {

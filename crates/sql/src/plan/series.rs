@@ -6,7 +6,7 @@ use super::planning::Planning;
 use super::routine::{Routine, columns_of};
 use super::scopes::{placed, scope_of_columns, together};
 use super::tree::{Series, SeriesOf};
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::expression::functions::no_step;
 use crate::expression::{Environment, Expr, Scope, Subquery, is_known};
 use crate::memory::outside;
@@ -37,7 +37,8 @@ pub(crate) fn function(
 ) -> Result<Planned, SqlError> {
     let plain = qualified(name)?.1;
     let (of, spec) = one(planning, around, name, arguments)?;
-    let named = match column_of(&plain) {
+    let own = column_of(&plain).filter(|_| !planning.parameters.has_older_names());
+    let named = match own {
         Some(column) => column.to_string(),
         None => alias.map_or(plain.clone(), |alias| name_of(&alias.name)),
     };
@@ -51,6 +52,13 @@ pub(crate) fn function(
         of.is_scalar = of.columns.len() == 1;
     }
     Ok((node, scope))
+}
+
+/// True if a kept text may have the names that columns of functions had in an earlier version, and an error says so: an
+/// unknown column, or one of two. Then it is planned once more with those names.
+pub(crate) fn may_have_older_names(text: &str, error: &SqlError) -> bool {
+    let is_of_names = [code::UNKNOWN_COLUMN, code::AMBIGUOUS_COLUMN].contains(&error.code);
+    is_of_names && text.to_lowercase().contains("_array_elements")
 }
 
 /// The name of a function's column, whatever the function is called in `FROM`, if it has one of its own.

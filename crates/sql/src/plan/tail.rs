@@ -7,7 +7,7 @@ use crate::names::name_of;
 use crate::parse::count_with_ties;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
-use sqlparser::ast::{self, Expr as Tree, LimitClause, LockClause, OrderByKind, Query};
+use sqlparser::ast::{self, Expr as Tree, LimitClause, LockClause, OrderByKind, Query, SelectItem};
 use std::sync::LazyLock;
 
 /// The clauses at the end of a query.
@@ -179,7 +179,7 @@ fn place_in_output(items: &[Item], tree: &Tree, clause: &str) -> Result<Option<u
     }
 }
 
-/// Compiles an order by columns of the output, or by expressions over the input.
+/// Compiles an order by columns of the output, or by expressions over the input. With `DISTINCT`, the list of columns is given.
 ///
 /// # Errors
 /// Invalid SQL.
@@ -187,7 +187,7 @@ pub(crate) fn input_order(
     compiler: &mut Compiler<'_>,
     items: &[Item],
     order: &[&ast::OrderByExpr],
-    is_distinct: bool,
+    distinct: Option<&[SelectItem]>,
 ) -> Result<Vec<SortKey>, SqlError> {
     let mut keys = Vec::with_capacity(order.len());
     for by in order {
@@ -196,16 +196,28 @@ pub(crate) fn input_order(
         if is_null && !compiler.parameters.is_kept() {
             return Err(SqlError::syntax("non-integer constant in ORDER BY"));
         }
-        let expression = match place_in_output(items, &by.expr, "ORDER BY")? {
+        let place = place_in_output(items, &by.expr, "ORDER BY")?;
+        let expression = match place.or_else(|| repeated(items, distinct?, &by.expr)) {
             Some(place) => sortable(items[place].typed.clone())?,
             None => sortable(compiler.decided(&by.expr)?)?,
         };
         // Constants do not affect the order. With DISTINCT they have to be in the list.
-        if is_distinct || !expression.is_constant() {
+        let keeps_constants = distinct.is_some() && !compiler.parameters.is_kept();
+        if keeps_constants || !expression.is_constant() {
             keys.push(sort_key(expression, by)?);
         }
     }
     Ok(keys)
+}
+
+/// The column of the output whose expression an order repeats. Each place compiles a subquery anew, so the results differ.
+fn repeated(items: &[Item], list: &[SelectItem], tree: &Tree) -> Option<usize> {
+    let place = list.iter().position(|item| match item {
+        SelectItem::UnnamedExpr(own) | SelectItem::ExprWithAlias { expr: own, .. } => own == tree,
+        _ => false,
+    });
+    // With `*` there are more columns than expressions.
+    place.filter(|_| list.len() == items.len())
 }
 
 /// Compiles the expressions of `DISTINCT ON`. They must be the first keys of the order, if there is one.

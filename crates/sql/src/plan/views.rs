@@ -3,6 +3,7 @@
 use super::draft::Draft;
 use super::planning::Planning;
 use super::query::draft_query;
+use super::series::may_have_older_names;
 use crate::error::{SqlError, code};
 use crate::expression::Parameters;
 use crate::relation;
@@ -21,18 +22,53 @@ pub(crate) fn draft_view(
     planning: &mut Planning<'_>,
     view: &ViewDefinition,
 ) -> Result<(Draft, Vec<ViewColumn>), SqlError> {
-    let draft = draft_by_itself(planning, &*query_of(&view.query)?)?;
-    let mut columns = Vec::with_capacity(view.columns.len());
-    for (inner, name) in &view.columns {
-        let place = draft.items.iter().position(|item| item.name == *inner);
-        let place = place.ok_or_else(|| SqlError::unknown_column(inner))?;
-        columns.push(ViewColumn {
-            name: name.clone(),
-            spec: draft.items[place].typed.spec,
-            place,
-        });
-    }
+    let (draft, places) = draft_text(planning, &view.query, |draft| places_of(draft, view))?;
+    let names = view.columns.iter().map(|(_, name)| name.clone());
+    let columns = names.zip(places).map(|(name, place)| ViewColumn {
+        name,
+        spec: draft.items[place].typed.spec,
+        place,
+    });
+    let columns = columns.collect();
     Ok((draft, columns))
+}
+
+/// The places of a view's columns in its query, by their names there.
+///
+/// # Errors
+/// `42703` if there is none.
+fn places_of(draft: &Draft, view: &ViewDefinition) -> Result<Vec<usize>, SqlError> {
+    let place_of = |name: &str| draft.items.iter().position(|item| item.name == name);
+    let places = view.columns.iter().map(|(inner, _)| {
+        let place = match (place_of(inner), inner.as_str()) {
+            // `IS NORMALIZED` had no name in an earlier version.
+            (None, "?column?") => place_of("is_normalized"),
+            (place, _) => place,
+        };
+        place.ok_or_else(|| SqlError::unknown_column(inner))
+    });
+    places.collect()
+}
+
+/// Drafts a view's text, and looks at it. If it has other names of columns than those of now, the names that an earlier version
+/// gave are tried.
+fn draft_text<R>(
+    planning: &mut Planning<'_>,
+    text: &str,
+    look: impl Fn(&Draft) -> Result<R, SqlError>,
+) -> Result<(Draft, R), SqlError> {
+    let query = query_of(text)?;
+    let mut drafted = |has_older_names| {
+        let draft = drafted(planning, &query, has_older_names)?;
+        let seen = look(&draft)?;
+        Ok((draft, seen))
+    };
+    match drafted(false) {
+        Err(error) if may_have_older_names(text, &error) => {
+            drafted(true).map_err(|_: SqlError| error)
+        }
+        drafted => drafted,
+    }
 }
 
 /// Drafts a query without the scopes around it, and with all privileges.
@@ -43,7 +79,16 @@ pub(crate) fn draft_by_itself(
     planning: &mut Planning<'_>,
     query: &Query,
 ) -> Result<Draft, SqlError> {
+    drafted(planning, query, false)
+}
+
+fn drafted(
+    planning: &mut Planning<'_>,
+    query: &Query,
+    has_older_names: bool,
+) -> Result<Draft, SqlError> {
     planning.by_itself(|planning| {
+        planning.parameters.set_older_names(has_older_names);
         let mut draft = draft_query(planning, query)?;
         draft.decide(planning)?;
         Ok(draft)
@@ -100,7 +145,7 @@ pub(crate) fn columns_of(
 pub(crate) fn query_width(source: &dyn Source, view: &ViewDefinition) -> Result<usize, SqlError> {
     let mut parameters = Parameters::default();
     let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()))?;
-    let draft = draft_by_itself(&mut planning, &*query_of(&view.query)?)?;
+    let (draft, ()) = draft_text(&mut planning, &view.query, |_| Ok(()))?;
     Ok(draft.items.len())
 }
 
@@ -114,7 +159,7 @@ pub(crate) fn names_read(
 ) -> Result<BTreeSet<String>, SqlError> {
     let mut parameters = Parameters::default();
     let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()))?;
-    draft_by_itself(&mut planning, &*query_of(&view.query)?)?;
+    draft_text(&mut planning, &view.query, |_| Ok(()))?;
     Ok(planning.queries.names)
 }
 
@@ -125,7 +170,7 @@ pub(crate) fn names_read(
 pub(crate) fn older_names(source: &dyn Source, text: &str) -> Result<BTreeSet<String>, SqlError> {
     let mut parameters = Parameters::default();
     let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()))?;
-    draft_by_itself(&mut planning, &*query_of(text)?)?;
+    draft_text(&mut planning, text, |_| Ok(()))?;
     Ok(planning.queries.older)
 }
 

@@ -6,6 +6,7 @@ use crate::column::ResultColumn;
 use crate::error::{CHANGED_RESULT, SqlError};
 use crate::expression::Parameters;
 use crate::plan::planning::{Planning, Queries};
+use crate::plan::series::may_have_older_names;
 use crate::plan::{Plan, Planned};
 use crate::source::Source;
 use crate::types::SqlType;
@@ -128,7 +129,22 @@ impl Prepared {
         Ok(Planned::new(plan, version, queries))
     }
 
+    /// Plans the statement. One of a kept procedure may have the names that an earlier version gave columns.
     fn plan_with(
+        &self,
+        parameters: &mut Parameters,
+        source: &dyn Source,
+    ) -> Result<(Plan, Queries), SqlError> {
+        match self.plan_once(parameters, source) {
+            Err(error) if self.is_kept && may_have_older_names(&self.text, &error) => {
+                parameters.set_older_names(true);
+                self.plan_once(parameters, source).map_err(|_| error)
+            }
+            planned => planned,
+        }
+    }
+
+    fn plan_once(
         &self,
         parameters: &mut Parameters,
         source: &dyn Source,

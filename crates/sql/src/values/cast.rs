@@ -2,7 +2,7 @@
 
 mod allowed;
 
-pub(crate) use allowed::{Coercion, can_cast, could_cast, is_number_of};
+pub(crate) use allowed::{Coercion, can_cast, could_be_implicit, could_cast, is_number_of};
 
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
 use super::arrays::Array;

@@ -100,11 +100,6 @@ impl NamedCollation {
         language.is_some_and(|language| ["az", "el", "hy", "lt", "tr"].contains(&language))
     }
 
-    /// True if the letters of ASCII alone have cases.
-    pub(crate) fn is_of_ascii(self) -> bool {
-        matches!(self.0, 1..=3)
-    }
-
     /// True if texts are ordered by a language's rules.
     pub(crate) fn is_of_icu(self) -> bool {
         self.icu().is_some()

@@ -12,3 +12,11 @@ pub(crate) fn parts(value: &[u8]) -> (&[u8], &[u8]) {
         .split_at_checked(size_of::<u32>())
         .unwrap_or((&[], value))
 }
+
+/// The number of such a value, as it is within a statement.
+pub(crate) fn number(value: &[u8]) -> i128 {
+    let number = parts(value).0;
+    number
+        .iter()
+        .fold(0, |sum, byte| sum << 8 | i128::from(*byte))
+}

@@ -27,6 +27,7 @@ mod long_reads;
 mod long_writes;
 mod model;
 mod notifications;
+mod older_texts;
 mod one_language;
 mod open_defining;
 mod parts;

@@ -262,6 +262,8 @@ fn a_condition_that_sql_declares_is_tested_by_every_program_if_it_reads_the_same
         ("\"Id\" > 0", true),
         ("ID > 0", true),
         ("id % 2 = 0", false),
+        ("price < 1e3", false),
+        ("id < 1E1", false),
         ("name LIKE 'a\\'", false),
         ("pad = 'x'", false),
         ("id = '7'", false),

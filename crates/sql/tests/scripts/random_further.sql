@@ -250,12 +250,6 @@ select '23' = 'int4'::regtype, 'int4'::regtype in ('23', '25')
 ----
 t|t
 
-# Letters of other alphabets have no cases in "C".
-query
-select lower('ÄB' collate "C"), upper('äb' collate "POSIX"), initcap('éa b1c' collate "C"), lower('ÄB' collate "de-x-icu"), lower('ÄB')
-----
-Äb|äB|éA B1c|äb|äb
-
 # An operator of several types.
 statement error 42725
 select time '10:00' + time '10:00'
@@ -458,3 +452,100 @@ select 'a' is nfc normalized
 ----
 t
 
+
+# An untyped count of places is an integer.
+query
+select 8::int8 << '1', 8::int8 >> '1', 8::int2 << '1'
+----
+16|4|16
+
+# Numbers of objects beside integers have the bits of both.
+statement ok
+create table signed (a int, b int)
+
+statement ok
+insert into signed values (1, 2), (-1, 3)
+
+query
+select (-1)::oid = -1, a::oid = a, a::oid in (a), a = any (array[a::oid]), -1 = any (array[4294967295::oid]) from signed order by a
+----
+t|t|t|t|t
+t|t|t|t|t
+
+query
+select a::oid < b, a::oid between a and b, 5::oid = 5, 'int4'::regtype = 23 from signed order by a
+----
+f|f|t|t
+t|t|t|t
+
+query
+select case a::oid when -1 then 'minus' else 'other' end from signed order by a
+----
+minus
+other
+
+# DISTINCT ordered by a query of its list.
+statement ok
+create table looked (k int, y int)
+
+statement ok
+insert into looked values (1, 10), (-1, 20)
+
+query
+select distinct (select max(y) from looked) as m from signed order by (select max(y) from looked)
+----
+20
+
+query
+select distinct (select y from looked where k = a) from signed order by (select y from looked where k = a) desc
+----
+20
+10
+
+statement error 42P10
+select distinct a from signed order by (select max(y) from looked)
+
+query
+select array_agg(distinct (select y from looked where k = a) order by (select y from looked where k = a) desc) from signed
+----
+{20,10}
+
+# An index on a text in "C" is found by ON CONFLICT.
+statement ok
+create table cased (name text collate "C")
+
+statement ok
+create unique index on cased (lower(name))
+
+statement ok
+insert into cased values ('a') on conflict (lower(name)) do nothing
+
+statement ok
+insert into cased values ('A') on conflict (lower(name)) do nothing
+
+query
+select * from cased
+----
+a
+
+# Numbers of objects in rows of queries.
+statement ok
+create table numbered (r regtype, o oid)
+
+statement ok
+insert into numbered select 'int4'::regtype, 'int4'::regtype
+
+query
+select r, o from numbered
+----
+integer|23
+
+query
+with w as (insert into numbered values ('int8', 1) returning r) select r::oid, r from w
+----
+20|bigint
+
+query
+insert into numbered (o) select 'text'::regtype returning o, o::regtype
+----
+25|text

@@ -69,8 +69,8 @@ pub(super) use searches::VECTOR_KEY;
 pub(crate) use session::NEXT;
 pub(super) use spread::{SPREAD, place_of};
 pub(super) use texts::{
-    COLLATION_KEY, COLLATION_ORDER, INITCAP, LOWER, MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED,
-    UPPER, WITH_ALL_DIGITS,
+    COLLATION_KEY, COLLATION_ORDER, LOWER, MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED, UPPER,
+    WITH_ALL_DIGITS,
 };
 pub(super) use times::PRESENT;
 pub(crate) use unresolved::{not_unique, unknown};

@@ -60,36 +60,11 @@ pub(crate) static TRIMMED: Definition = Definition::new(
     "",
 );
 
-/// `upper` of a text in a collation of ICU, or in "C", whose number follows: a letter may become several.
-pub(crate) static UPPER: Definition = in_language("upper", |a, _| match is_in_ascii(a) {
-    true => text(a.text(0).to_ascii_uppercase()),
-    false => text(a.text(0).to_uppercase()),
-});
+/// `upper` of a text in a collation of ICU, whose number follows: a letter may become several.
+pub(crate) static UPPER: Definition = in_language("upper", |a, _| text(a.text(0).to_uppercase()));
 
-/// `lower` of a text in such a collation.
-pub(crate) static LOWER: Definition = in_language("lower", |a, _| match is_in_ascii(a) {
-    true => text(a.text(0).to_ascii_lowercase()),
-    false => text(a.text(0).to_lowercase()),
-});
-
-/// `initcap` of a text in "C": other letters than those of ASCII are no letters.
-pub(crate) static INITCAP: Definition = in_language("initcap", |a, _| {
-    let mut is_inside = false;
-    let letters = a.text(0).chars().map(|letter| {
-        let changed = match is_inside {
-            true => letter.to_ascii_lowercase(),
-            false => letter.to_ascii_uppercase(),
-        };
-        is_inside = letter.is_ascii_alphanumeric();
-        changed
-    });
-    text(letters.collect::<String>())
-});
-
-/// True if the letters of ASCII alone have cases in the collation whose number follows the text.
-fn is_in_ascii(a: Arguments<'_>) -> bool {
-    NamedCollation::of_number(a.int(1)).is_some_and(NamedCollation::is_of_ascii)
-}
+/// `lower` of a text in a collation of ICU, whose number follows.
+pub(crate) static LOWER: Definition = in_language("lower", |a, _| text(a.text(0).to_lowercase()));
 
 /// A function whose result depends on a language's rules.
 const fn in_language(name: &'static str, code: Code) -> Definition {

@@ -106,3 +106,14 @@ pub(crate) fn could_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
         _ => false,
     }
 }
+
+/// True if an earlier version cast one type to another by itself: numbers of objects were whole numbers of four bytes.
+pub(crate) fn could_be_implicit(from: SqlType, to: SqlType) -> bool {
+    use SqlType::{Int2, Int4, Int8};
+    match (is_number_of(from), is_number_of(to)) {
+        (true, true) => true,
+        (true, false) if to.is_number() => matches!(to, Int4 | Int8),
+        (false, true) if from.is_number() => matches!(from, Int2 | Int4),
+        _ => can_cast(from, to, Coercion::Implicit),
+    }
+}
