@@ -177,66 +177,6 @@ fn a_host_that_lags_behind_what_is_kept_begins_anew_unless_its_log_is_longer() {
     assert!(forks(&ahead).unwrap().is_empty());
 }
 
-/// A host acknowledged some transactions alone. Its next opening put its fence, and lost the store before these. A follower
-/// made a base then, and the log before was deleted.
-fn ended_behind_its_fence() -> (SimulatedDisk, StorageOptions) {
-    let store = Arc::new(Lossy::default());
-    let options = impatient(options(&store, DurableAt::Local));
-    let a = disk(1);
-    let first = Primary::open(&a, options.clone()).unwrap();
-    (1..50).for_each(|number| first.commit(number).unwrap());
-    first.close();
-    let first = Primary::open(&a, options.clone()).unwrap();
-    store.cut_off(true);
-    (1000..1020).for_each(|number| first.commit(number).unwrap());
-    let killed = a.restart(Faults::default());
-    drop(first);
-    let before = store.inner.entries();
-    let opened_with = |requests| {
-        let again = killed.restart(Faults::default());
-        store.cut_off_after(requests);
-        let opened = Primary::open(&again, options.clone()).map(drop);
-        store.cut_off(false);
-        opened.unwrap_err();
-        (store.inner.entries() > before).then_some(again)
-    };
-    let killed = (0..).find_map(opened_with).unwrap();
-    assert_eq!(store.inner.entries(), before + 1, "its fence");
-    put_base(&disk(3), &options);
-    assert!(keep(&options, 1).log.entries > 0);
-    (killed, options)
-}
-
-fn durable_at(options: &StorageOptions, durable_at: DurableAt) -> StorageOptions {
-    let mut options = options.clone();
-    options.remote.as_mut().unwrap().durable_at = durable_at;
-    options
-}
-
-#[test]
-fn i12_a_base_behind_a_hosts_own_fence_cuts_nothing_off() {
-    let (killed, options) = ended_behind_its_fence();
-    // Under other options, too, than those under which they were acknowledged.
-    for durable in [DurableAt::Local, DurableAt::Both, DurableAt::Remote] {
-        let options = durable_at(&options, durable);
-        let error = Primary::open(&killed, options.clone()).map(drop);
-        let error = error.unwrap_err();
-        assert!(matches!(error, OpenError::StoreTrimmed { .. }), "{error}");
-        let error = follow(&killed, &options).map(drop).unwrap_err();
-        assert!(matches!(error, OpenError::StoreTrimmed { .. }), "{error}");
-        assert!(forks(&killed).unwrap().is_empty());
-    }
-    // Another host continues without them.
-    let second = Primary::open(&disk(4), durable_at(&options, DurableAt::Both)).unwrap();
-    second.commit(100).unwrap();
-    second.close();
-    let error = follow(&killed, &options).map(drop).unwrap_err();
-    assert!(matches!(error, OpenError::StoreTrimmed { .. }), "{error}");
-    let first = Primary::open(&killed, durable_at(&options, DurableAt::Both)).unwrap();
-    assert!((1..50).chain([100]).all(|number| first.has(number)));
-    assert_eq!(forks(&killed).unwrap()[0].transactions, 20);
-}
-
 #[test]
 fn a_follower_whose_record_is_old_and_whose_log_is_longer_than_the_base_begins_anew_and_loses_nothing()
  {
