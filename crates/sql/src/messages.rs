@@ -17,19 +17,9 @@ pub(crate) struct Messages {
     messages: Vec<Message>,
     bytes: usize,
     share: Option<Share>,
-    /// True where no result comes with which they could be given: in portions of rows.
-    are_left_out: bool,
 }
 
 impl Messages {
-    /// Messages that are left out.
-    pub fn left_out() -> Messages {
-        Messages {
-            are_left_out: true,
-            ..Messages::default()
-        }
-    }
-
     /// Adds a message.
     ///
     /// # Errors
@@ -39,9 +29,6 @@ impl Messages {
         message: Message,
         budget: impl FnOnce() -> Arc<Budget>,
     ) -> Result<(), SqlError> {
-        if self.are_left_out {
-            return Ok(());
-        }
         self.bytes = self
             .bytes
             .saturating_add(size_of::<Message>() + message.2.len());

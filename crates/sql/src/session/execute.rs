@@ -16,7 +16,6 @@ use crate::database::Database;
 use crate::define;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, StatementContext};
-use crate::messages::Messages;
 use crate::plan::Plan;
 use crate::prepared::Prepared;
 use crate::procedures;
@@ -275,7 +274,6 @@ fn streamed(
     let mut draws = Draws::refused(READS_ONLY);
     draws.session.clone_from(&state.drawn);
     draws.tables.clone_from(tables);
-    draws.told = Messages::left_out();
     let settings = state.settings.clone();
     let context = context_of(database, state, settings, given, draws);
     let stream = SnapshotStream::of(snapshot.clone(), planned, given.parameters, context)?;

@@ -115,7 +115,7 @@ fn functions_look_in_the_search_path_of_their_caller() {
         create trigger x after update on kids for each row execute function logs();
         create function many() returns bigint language plpgsql as
             $$ begin return (select count(*) from log); end $$;
-        create view v as select many() as n;
+        create view v as select s.many() as n;
         create procedure p() language sql as 'update s.kids set id = id';
         update parents set id = 2;
         call p()",
@@ -157,7 +157,7 @@ fn rows_that_wait_for_their_triggers_are_counted_as_memory() {
 }
 
 #[test]
-fn messages_of_a_statement_have_a_bound_and_portions_leave_them_out() {
+fn messages_of_a_statement_have_a_bound() {
     let fresh = Fresh::new();
     let mut session = fresh.session();
     run(
@@ -176,8 +176,6 @@ fn messages_of_a_statement_have_a_bound_and_portions_leave_them_out() {
         "select sum(f(i)) from generate_series(1, 12) i",
     );
     assert_eq!(code_of(many), code::PROGRAM_LIMIT);
-    let portions = run(&mut session, "select f(i) from generate_series(1, 12) i");
-    assert_eq!(messages(portions), [""; 0]);
     assert_eq!(fresh.database.memory().taken(), 0);
 }
 
@@ -242,8 +240,8 @@ fn functions_that_only_read_do_not_run_in_the_stage() {
         assert_eq!(one(&mut session, text), answer, "{text}");
         assert_eq!(*calls.lock().expect("no panic"), are_beside, "{text}");
     }
-    // The number is used up.
-    assert_eq!(one(&mut session, "select last_value from q"), "2");
+    // The numbers are used up.
+    assert_eq!(one(&mut session, "select nextval('q')"), "3");
 }
 
 #[test]
