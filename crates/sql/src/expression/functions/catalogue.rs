@@ -149,7 +149,7 @@ fn with_modifier(kind: SqlType, modifier: i32) -> String {
             | Varchar
     );
     match name.strip_suffix("[]") {
-        _ if modifier < 0 || has_own => name,
+        _ if modifier < 0 || has_own || element.is_bits() => name,
         Some(element) => format!("{element}({modifier})[]"),
         None => format!("{name}({modifier})"),
     }
