@@ -155,7 +155,7 @@ pub(crate) fn declared_check(
     })?;
     refuse_user_types(&expr, columns, Use::Check)?;
     let check = with_columns(text, &expr, columns);
-    match is_of_every_program(&check.text, &expr, schema) {
+    match is_of_every_program(&check, &expr, schema) {
         true => Ok(check.text),
         false => Ok(check.to_text()),
     }
@@ -172,18 +172,23 @@ fn with_columns(text: String, expr: &Expr, columns: &[NamedColumn<'_>]) -> SqlCh
     let read = columns
         .iter()
         .filter(|column| read.contains(&column.number));
-    let columns = read.map(|column| SqlColumn {
+    let read = read.map(|column| SqlColumn {
         number: column.number,
         kind: column.spec.kind.oid(),
         modifier: column.spec.modifier,
         name: column.name.to_string(),
     });
-    // The table may be renamed.
+    // The table may be renamed. Programs without SQL read the letters of a name as they are.
+    let is_folded = |name: &ast::Ident| {
+        let folded = name_of(name);
+        folded != name.value && columns.iter().any(|column| column.name == folded)
+    };
     let text = with_names(&text, &|names| match names {
+        [column] if is_folded(column) => Some(quoted(&name_of(column))),
         [_, .., column] => Some(quoted(&name_of(column))),
         _ => None,
     });
-    let columns = columns.collect();
+    let columns = read.collect();
     SqlCheck { columns, text }
 }
 
@@ -434,7 +439,10 @@ fn refuse_function(function: &ast::Function, of: Use) -> Result<(), SqlError> {
 /// True if every program tests a condition as SQL does: without SQL it is read, and what is read there is compiled to the
 /// same expression. It reads no columns but those of types whose values and literals have one meaning. A pattern's end may
 /// be an escape character there, which is an error in SQL. A number with an exponent is a float there, and exact in SQL.
-fn is_of_every_program(text: &str, expr: &Expr, schema: &Schema) -> bool {
+/// A `char(n)` is compared without the blanks at its end.
+fn is_of_every_program(check: &SqlCheck, expr: &Expr, schema: &Schema) -> bool {
+    let text = &check.text;
+    let is_padded = |column: &SqlColumn| column.kind == SqlType::Char.oid();
     let Ok(condition) = Condition::parse(text, schema) else {
         return false;
     };
@@ -455,6 +463,7 @@ fn is_of_every_program(text: &str, expr: &Expr, schema: &Schema) -> bool {
     };
     let in_sql = || row_condition(&Condition::in_sql(text, quoted).ok()?, schema).ok();
     condition.columns().iter().all(has_one_meaning)
+        && !check.columns.iter().any(is_padded)
         && !has_exponents(text)
         && !expr.any(&has_open_escape)
         && in_sql().is_some_and(|there| there == *expr)
@@ -463,6 +472,8 @@ fn is_of_every_program(text: &str, expr: &Expr, schema: &Schema) -> bool {
 fn has_exponents(text: &str) -> bool {
     tokens(text).is_ok_and(|tokens| {
         let mut tokens = tokens.iter();
-        tokens.any(|one| matches!(&one.token, Token::Number(digits, _) if digits.contains(['e', 'E'])))
+        tokens.any(
+            |one| matches!(&one.token, Token::Number(digits, _) if digits.contains(['e', 'E'])),
+        )
     })
 }

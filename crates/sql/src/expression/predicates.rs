@@ -363,9 +363,6 @@ impl Compiler<'_> {
                 }
                 both(SqlType::Oid)
             }
-            (SqlType::Regclass | SqlType::Oid, b) if b.is_text() && self.is_of_kept_text() => {
-                both(SqlType::Regclass)
-            }
             (a, b) if a == b => return Ok((left.expr, right.expr)),
             (SqlType::Char, b) | (b, SqlType::Char) if b.is_text() => both(SqlType::Text),
             (a, b) if a.is_text() && b.is_text() => return Ok((left.expr, right.expr)),

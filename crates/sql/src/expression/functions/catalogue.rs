@@ -128,13 +128,14 @@ pub(super) fn type_name(
 
 /// A type's name with a modifier. A type without modifiers shows any number that is given.
 fn with_modifier(kind: SqlType, modifier: i32) -> String {
-    use SqlType::{Bool, Char, Float4, Float8, Int2, Int4, Int8, Interval, Numeric};
-    use SqlType::{Time, Timestamp, Timestamptz, Timetz, Varchar};
+    use SqlType::{Bit, Bool, Char, Float4, Float8, Int2, Int4, Int8, Interval, Numeric};
+    use SqlType::{Time, Timestamp, Timestamptz, Timetz, Varbit, Varchar};
     let name = TypeSpec::new(kind, modifier).to_sql();
     let element = kind.element().unwrap_or(kind);
     let has_own = matches!(
         element,
-        Bool | Char
+        Bit | Bool
+            | Char
             | Float4
             | Float8
             | Int2
@@ -146,6 +147,7 @@ fn with_modifier(kind: SqlType, modifier: i32) -> String {
             | Timestamp
             | Timestamptz
             | Timetz
+            | Varbit
             | Varchar
     );
     match name.strip_suffix("[]") {
