@@ -223,7 +223,7 @@ fn definitions_and_rows_are_those_of_the_stage() {
 
 #[test]
 fn definitions_among_others_changes_are_those_of_a_run_behind_them() {
-    let seeds = 100..100 + sardonyx_base::random::seeds(12);
+    let seeds = 100..100 + sardonyx_base::random::seeds(30);
     let ended: Vec<String> = seeds.map(|seed| compare(seed, true)).collect();
     assert!(
         ended.iter().filter(|end| *end == "COMMIT").count() > ended.len() / 6,
