@@ -165,7 +165,8 @@ fn what_the_last_statement_gives_is_the_answer() {
             ":3",
         ),
         ("select current_user", "'default'", "'default'"),
-        ("select 'pg_class'::regclass", "'pg_class'", "'pg_class'"),
+        ("select 'int4'::regtype", "'integer'", "'integer'"),
+        ("select 'accounts'::regclass", "'accounts'", "'accounts'"),
         ("", "+OK", "+OK"),
     ];
     let mut new = Client::of(&running);
