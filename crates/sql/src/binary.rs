@@ -357,7 +357,7 @@ mod tests {
             (SqlType::Date, (i32::MAX - 1).to_be_bytes().to_vec()),
             (SqlType::Date, (i32::MIN + 1).to_be_bytes().to_vec()),
             (SqlType::Time, (-1_i64).to_be_bytes().to_vec()),
-            (SqlType::Time, DAY.to_be_bytes().to_vec()),
+            (SqlType::Time, (DAY + 1).to_be_bytes().to_vec()),
             (
                 SqlType::Timetz,
                 [&(-1_i64).to_be_bytes()[..], &[0; 4]].concat(),
