@@ -90,7 +90,7 @@ impl Host for Changing<'_> {
 /// Runs the triggers after the changes that a statement has made.
 ///
 /// # Errors
-/// Those of their functions.
+/// The errors of their functions.
 pub(crate) fn fire(tx: &mut dyn WriteTarget, with: &Environment<'_>) -> Result<(), SqlError> {
     // Its memory is counted until all have run.
     let mut waiting = std::mem::take(&mut *with.context.waiting.borrow_mut());

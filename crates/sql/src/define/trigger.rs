@@ -372,7 +372,7 @@ fn reads(text: &str, column: &str) -> Result<bool, SqlError> {
 /// The notes of a table whose triggers' conditions name a column by its new name; `None` if none names it.
 ///
 /// # Errors
-/// Those of reading the conditions.
+/// The errors of reading the conditions.
 pub(super) fn renamed(
     relation: &Relation,
     old: &str,

@@ -26,7 +26,7 @@ const LINES_MAX: usize = 10_000;
 /// Statements, and the handlers of their errors.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
-    /// Those of a function.
+    /// The variables of a function.
     pub variables: Vec<Variable>,
     pub lines: Vec<Line>,
     pub handlers: Vec<Handler>,

@@ -293,7 +293,7 @@ impl Series {
 /// Compiles a function of a user in `FROM`; `None` if there is none of the name.
 ///
 /// # Errors
-/// Those of the call.
+/// The errors of the call.
 pub(super) fn routine_rows(
     planning: &mut Planning<'_>,
     around: &[&Scope],

@@ -169,7 +169,7 @@ impl RowTriggers {
     /// Runs the functions before a change. Returns the row that is stored, or deleted; `None` if it is left out.
     ///
     /// # Errors
-    /// Those of the functions; a value that a column does not take.
+    /// The errors of the functions; a value that a column does not take.
     pub fn before(
         &self,
         source: &dyn Source,
@@ -315,7 +315,7 @@ impl Fired {
     /// Runs the functions after the change.
     ///
     /// # Errors
-    /// Those of the functions.
+    /// The errors of the functions.
     pub fn run(&self, host: &mut dyn Host, with: &Environment<'_>) -> Result<(), SqlError> {
         let rows = (self.old.as_deref(), self.new.as_deref());
         for trigger in self.of.due(self.event, false, self.set.as_ref()) {

@@ -16,7 +16,7 @@ pub(crate) struct Code {
     pub found: usize,
     /// The places of the number and the text of a handled error.
     pub error: (usize, usize),
-    /// Those of a trigger.
+    /// The places of a trigger.
     pub trigger: Option<TriggerPlaces>,
     /// True if a step changes rows.
     pub writes: bool,

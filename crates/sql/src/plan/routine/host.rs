@@ -23,7 +23,7 @@ pub(crate) trait Statement: Any + Debug + Send + Sync {
     /// Runs a query.
     ///
     /// # Errors
-    /// Those of the plan; `XX000` for a plan that changes rows.
+    /// The errors of the plan; `XX000` for a plan that changes rows.
     fn read(&self, source: &dyn Source, with: &Environment<'_>) -> Result<Table, SqlError>;
 }
 
@@ -34,7 +34,7 @@ pub(crate) trait Host {
     /// Makes the changes of a plan. Returns their number, and the rows of `RETURNING`.
     ///
     /// # Errors
-    /// Those of the plan; `0A000` where rows are only read.
+    /// The errors of the plan; `0A000` where rows are only read.
     fn change(
         &mut self,
         plan: &dyn Statement,

@@ -75,7 +75,7 @@ struct Running<'r, 'e> {
 /// Runs a body.
 ///
 /// # Errors
-/// Those of its steps; `54000` beyond the bounds; `2F005` without a result.
+/// The errors of its steps; `54000` beyond the bounds; `2F005` without a result.
 pub(super) fn run(
     code: &Code,
     host: &mut dyn Host,

@@ -191,7 +191,7 @@ impl Compiling<'_> {
     /// handlers.
     ///
     /// # Errors
-    /// Those of the lines; `0A000` if a loop begins again with other columns of a record than at first.
+    /// The errors of the lines; `0A000` if a loop begins again with other columns of a record than at first.
     pub(super) fn anywhere<R>(
         &mut self,
         begins_again: bool,
