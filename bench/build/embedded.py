@@ -5,9 +5,9 @@ Makes two projects in a temporary directory, each with a lock file of its own an
 builds both cold, alternating. Crates are downloaded before the first build. Processor time is that of cargo and its
 children, so that other work on the machine disturbs the ratio little. Needs cargo, and the network the first time.
 
-With --try it measures nothing: it builds the program unoptimised, with the repository's lock file and only the crate's
-default features, which no package of the workspace has alone. It runs the program twice on one database. The given
-command then verifies the database's files and exports the accounts.
+With --try it measures nothing. It builds the program unoptimised, with README's dependencies and the repository's lock file.
+So the crate has its default features only, as in no package of the workspace. It runs the program twice on one database. The
+given command then verifies the database's files and exports the accounts.
 
     bench/build/embedded.py --runs 3
     bench/build/embedded.py --runs 1 --features tracing --json
@@ -48,13 +48,26 @@ fn main() -> Result<(), Error> {
 """
 
 
+def block(repository, head):
+    """README's first block of code whose fence and lines begin so."""
+    readme = (repository / "README.md").read_text()
+    found = re.search(rf"```{head}(.*?)```", readme, re.DOTALL)
+    if not found:
+        sys.exit(f"README.md has no block that begins with {head}")
+    return found.group(1)
+
+
 def first_program(repository):
     """README's first Rust program."""
-    readme = (repository / "README.md").read_text()
-    found = re.search(r"```rust[^\n]*\n(.*?)```", readme, re.DOTALL)
-    if not found:
-        sys.exit("README.md has no Rust program")
-    return found.group(1)
+    return block(repository, r"rust[^\n]*\n")
+
+
+def dependencies(repository):
+    """README's lines for `pay/Cargo.toml`, with the clone at this place."""
+    text, place = block(repository, r"toml\n\[dependencies\]\n"), '"../sardonyx/'
+    if place not in text:
+        sys.exit(f"README's dependencies name no clone at {place}")
+    return text.replace(place, f'"{repository}/')
 
 
 def project(directory, name, dependency, program, lock=None):
@@ -73,8 +86,8 @@ def project(directory, name, dependency, program, lock=None):
 def attempt(directory, options):
     """Builds README's program as its readers do, runs it, and has the command read the database."""
     program = directory / "sardonyx"
-    project(program, "sardonyx", f'sardonyx = {{ path = "{options.repository / "crates/sardonyx"}" }}',
-            first_program(options.repository), options.repository / "Cargo.lock")
+    project(program, "sardonyx", dependencies(options.repository), first_program(options.repository),
+            options.repository / "Cargo.lock")
     target = options.repository / "target" / "embedded"
     # Every crate is built in a fresh clone; --locked would refuse the lock file, of which cargo leaves out what is unused.
     subprocess.run(["cargo", "build", "--quiet", "--target-dir", str(target)], cwd=program, check=True)

@@ -89,7 +89,7 @@ async def notifications(db, dsn):
     pid = other.get_server_pid()
     for payload in ("in a transaction", "second"):
         assert await asyncio.wait_for(told.get(), 30) == (pid, "apg", payload)
-    # What a pool does with a connection that comes back ends listening.
+    # A pool resets a connection that comes back, which ends listening.
     await db.reset()
     assert await db.fetch("SELECT * FROM pg_listening_channels()") == []
     await other.close()

@@ -7,14 +7,14 @@
 PostgreSQL runs with synchronous_commit on and its data beside Sardonyx's, with shared_buffers of a gigabyte. Each pair of
 runs is made so many rounds, in turn; the medians are shown, with the least and the most, and the median of the ratios. The four
 sums are compared after all runs of an engine. Processes of the scheduler's idle class keep the processors from sleeping,
-so that both engines see the disk with the same face; `--awake nice` takes one of nice 19, which is given processors' time that
-others want, and `--awake none` none.
+so that both engines find the disk in the same state. `--awake nice` takes one of nice 19, which also gets processor time that
+others want; `--awake none` takes none.
 
-Beside each rate stand the processor time that the engine's processes took for a transaction (`/proc/PID/stat`), and the bytes
-that its disk had to write (`/proc/diskstats`): those of everybody meanwhile, a checkpoint of the other engine, too.
+Beside each rate is the processor time of the engine's processes for a transaction (`/proc/PID/stat`), and the bytes that the
+disk wrote (`/proc/diskstats`). These include the writes of other programs, also a checkpoint of the other engine.
 
 `--floor` runs pgbench also against a server that does nothing (`cargo build --release -p sardonyx-server --example
-answers_at_once`): more than with that no database can reach here.
+answers_at_once`): the most that any database can reach here.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from written import Counter
 
 HERE = pathlib.Path(__file__).resolve().parent
 WORK = [
-    # name, clients, pgbench's arguments, what a reported transaction stands for
+    # name, clients, pgbench's arguments
     ("simple by 1 client", 1, ["-M", "simple"]),
     ("simple", 32, ["-M", "simple"]),
     ("extended", 32, ["-M", "extended"]),

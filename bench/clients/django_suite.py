@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Django's own test modules here and on PostgreSQL 15: which tests that pass there pass here, too.
+"""Django's own test modules here and on PostgreSQL 15, and the tests that pass on both.
 
     bench/clients/django_suite.py --source DIR [--only NAME,NAME] [--alone] [--reasons N] [--json]
 
 DIR is Django's unpacked source distribution (`pip download --no-binary :all: --no-deps Django==5.2.8`), with Django of that
 release, psycopg and sqlparse installed. The tests run unpatched, each module by a process. A server of Sardonyx has one
 database, so Django's two are two servers, and `--keepdb` takes them as they are; each module gets new ones. A test counts if
-PostgreSQL passes it, so a module whose tests did not run there to their end is an error, not a module without tests. The list
-of modules is not to shrink. Ends with 0 if no module fails to make its tables, with 2 if PostgreSQL did not run one.
+PostgreSQL passes it. So it is an error if a module's tests do not run to their end on PostgreSQL. The list of modules must
+not shrink. Ends with 0 if no module fails to make its tables, with 2 if PostgreSQL did not run one.
 """
 
 import argparse

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """The commands of the documents, tried with the programs that are built.
 
-    bench/clients/documents.py [--programs target/debug] [--only parse,cargo,readme]
+    bench/clients/documents.py [--programs target/debug] [--only parse,cargo,server,readme] [--require psql,redis-cli]
 
-`parse`: each command line of `sardonyx`, `sardonyx-lab` and `cargo xtask` in a document is given to its program with
-`--help` behind it. So its verbs and options must exist, and its values must be of their types; nothing is run.
-`cargo`: packages, programs, examples, tests and features that a command of cargo names are in the workspace; scripts that
-a command names are there, with its options. Nothing is compiled or run.
+`parse`: each command line of `sardonyx`, `sardonyx-lab` and `cargo xtask` in a document is given to its program, followed
+by `--help`. So its verbs and options must exist, and its values must be of their types; nothing is run.
+`cargo`: packages, programs, examples, tests and features that a command of cargo names exist in the workspace; scripts
+that a command names exist, with its options. Nothing is compiled or run.
+`server`: the lines of docs/server.md that make a configuration with two users, and certificates, are run as written, by `sh`.
 `readme`: the lines of README.md under "Try it" and "A server" are run as written, in an empty directory. Cargo and the
 program's path are replaced by the built program. Each line of output that the page shows must appear, with other numbers.
-The server takes its usual ports; psql and redis-cli are left out, with a sentence, if they are not installed.
+The server takes its usual ports. psql and redis-cli are left out, with a sentence, if they are not installed; with
+--require that is a failure.
 
-Ends with 0 if all is as the documents say.
+Ends with 0 if the documents are right.
 """
 
 import argparse
@@ -119,7 +121,7 @@ def command(words):
         yield program, words[1:]
 
 
-def parse(programs):
+def parse(programs, _):
     """Gives each command line to its program, once."""
     tried, faults, missing = set(), [], set()
     programs = programs.resolve()
@@ -144,8 +146,8 @@ def parse(programs):
     return faults
 
 
-def cargo(_):
-    """What `cargo` is asked for, and scripts, are there: packages, their programs, examples, tests and features; options."""
+def cargo(*_):
+    """Packages, programs, examples, tests and features that commands of cargo name exist, and scripts with their options."""
     asked = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--locked", "--offline"]
     done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
@@ -207,15 +209,44 @@ def script_faults(script, words):
         yield from (f"no option {option}" for option in options if f'"{option}"' not in text and f" {option}" not in text)
 
 
+def server(programs, _):
+    """Makes the two users of docs/server.md, none with an empty password, and certificates that are valid."""
+    page = (ROOT / "docs" / "server.md").read_text()
+    path = os.environ | {"PATH": f"{programs.resolve()}:{os.environ['PATH']}"}
+    faults = []
+
+    def run(block, directory, **more):
+        return subprocess.run(["sh", "-c", block], cwd=directory, env=path, text=True, capture_output=True, timeout=300, **more)
+
+    block = re.search(r"### Users\n.*?```sh\n(.*?)```", page, re.DOTALL).group(1)
+    for passwords, expected in (("one\ntwo\n", ["own", "write"]), ("\ntwo\n", [])):
+        with tempfile.TemporaryDirectory(prefix="users-") as directory:
+            run(block, directory, input=passwords)
+            made = (pathlib.Path(directory) / "bank.toml").read_text()
+        found = re.findall(r'\[users\.\w+\]\npassword = "SCRAM-SHA-256\S+"\ntables = "(\w+)"', made)
+        if found != expected:
+            faults.append(f"docs/server.md: with the passwords {passwords!r} the users are {found}, not {expected}:\n{made}")
+    if not shutil.which("openssl"):
+        print("left out: openssl is not installed")
+        return faults
+    block = re.search(r"## Certificates\n.*?```sh\n(.*?)```", page, re.DOTALL).group(1)
+    with tempfile.TemporaryDirectory(prefix="certificates-") as directory:
+        done = run(f"set -e\n{block}openssl verify -CAfile ca.pem -verify_hostname localhost cert.pem", directory)
+    if done.returncode:
+        faults.append(f"docs/server.md: the certificates are not valid: {done.stderr}")
+    print("the users and certificates of docs/server.md are made")
+    return faults
+
+
 def shape(line):
     """A line of output without its numbers, columns and remarks."""
     return re.sub(r"[\d.,]+", "0", " ".join(line.split()))
 
 
-def readme(programs):
-    """Runs README's consoles in an empty directory."""
+def readme(programs, required):
+    """Runs README's consoles in an empty directory. Programs that are required must be installed."""
     page = (ROOT / "README.md").read_text()
-    faults, server = [], None
+    faults, server, ran = [], None, set()
     program = shlex.quote(str((programs / "sardonyx").resolve()))
     with tempfile.TemporaryDirectory(prefix="readme-") as directory:
         try:
@@ -227,6 +258,7 @@ def readme(programs):
                     if not text.startswith(program) and not shutil.which(first):
                         print(f"left out: {first} is not installed")
                         continue
+                    ran.add(first)
                     if " serve " in text:
                         server = subprocess.Popen(
                             ["sh", "-c", f"exec {text}"], cwd=directory, text=True, stdout=subprocess.PIPE
@@ -257,17 +289,19 @@ def readme(programs):
             if server:
                 server.terminate()
                 server.wait(60)
-    return faults
+    return faults + [f"README.md: no line of {name} ran, which is required" for name in required if name not in ran]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "target" / "debug")
-    parser.add_argument("--only", default="parse,cargo,readme")
+    parser.add_argument("--only", default="parse,cargo,server,readme")
+    parser.add_argument("--require", default="", metavar="CLIENTS", help="clients of README's lines that must be installed")
     arguments = parser.parse_args()
+    required = [name for name in arguments.require.split(",") if name]
     faults = []
     for name in arguments.only.split(","):
-        faults += {"parse": parse, "cargo": cargo, "readme": readme}[name](arguments.programs)
+        faults += {"parse": parse, "cargo": cargo, "server": server, "readme": readme}[name](arguments.programs, required)
     for fault in faults:
         print(fault)
     sys.exit(bool(faults))

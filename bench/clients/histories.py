@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""Interactive transactions of many clients, judged from outside by the history of what they were told.
+"""Interactive transactions of many clients, judged from outside by the history of their answers.
 
-    bench/clients/histories.py [--clients 8] [--seconds 10] [--keys 6] [--seed 1] [--kills 0]
+    bench/clients/histories.py [--clients 8] [--seconds 10] [--keys 6] [--seed 1] [--kills 0] [--statements 1..4]
+                               [--savepoints 0.0] [--holds 0.0] [--committed 0.1]
 
 Lists are read and appended to, as Elle does it (Kingsbury and Alvaro, "Elle: Inferring Isolation Anomalies from
-Experimental Observations", VLDB 2020): a list shows in which order it was written, so from what was read follow the
-dependencies of transactions: who wrote what another one wrote behind, read, or overwrote after it had read. These, with the
-order in which transactions ended and began, must have no cycle: strict serializability. An element that was appended by a
-transaction that was refused must be nowhere; one of a transaction whose fate nobody was told may be there.
+Experimental Observations", VLDB 2020). A list shows the order in which it was written. So its reads give the dependencies of
+transactions: one wrote before another one, read its element, or read before it wrote. These, with the order in which
+transactions ended and began, must have no cycle: strict serializability. An element of a refused transaction must not exist;
+one of a transaction without an answer may exist.
 
-With --kills the server is killed so often meanwhile, and started anew. The judge is shown histories with known faults first,
-and must find each. Needs psycopg. Ends with 0 if the history is sound.
+A transaction has as many statements as --statements says: from the ninth on it runs aside, on a snapshot. With --savepoints
+so large a share of its statements sets a savepoint, or goes back to one; then the operations since count no more. With
+--holds so large a share of transactions waits a tenth of a second before its last statements. Some send their last statement
+together with the commit. With --kills the server is killed so often meanwhile, and started anew. The judge is shown histories with known faults first,
+and must find each. At least the share of --committed must have committed of those with an answer: a server that refuses all
+has shown nothing. Needs psycopg. Ends with 0 if the history is sound.
 """
 
 import argparse
@@ -31,7 +36,7 @@ OK, REFUSED, UNKNOWN = "ok", "refused", "unknown"
 
 @dataclasses.dataclass
 class Transaction:
-    """What a client did: ("append", key, element) or ("read", key, list), in order, when, and how it ended."""
+    """A client's operations in order, ("append", key, element) or ("read", key, list), with times and outcome."""
 
     operations: list
     outcome: str
@@ -40,7 +45,7 @@ class Transaction:
 
 
 def judge(transactions, final):
-    """What is wrong with a history; None if nothing is. `final` has the lists as they are in the end."""
+    """The fault of a history; None if it has none. `final` has the lists as they are in the end."""
     writers = {}
     for at, transaction in enumerate(transactions):
         for kind, key, value in transaction.operations:
@@ -51,7 +56,7 @@ def judge(transactions, final):
             return f"list {key} has an element twice: {elements}"
         for element in elements:
             if (key, element) not in writers:
-                return f"list {key} has {element}, which nobody appended"
+                return f"list {key} has {element}, which no transaction appended"
             if transactions[writers[key, element]].outcome == REFUSED:
                 return f"list {key} has {element}, of a transaction that was refused"
     for (key, element), at in writers.items():
@@ -64,7 +69,7 @@ def judge(transactions, final):
         or transaction.outcome == UNKNOWN
         and any(kind == "append" and value in final.get(key, []) for kind, key, value in transaction.operations)
     ]
-    # One of which nobody knows whether it happened has happened if one of its appends is there: then all of them are.
+    # A transaction without an answer has committed if one of its appends exists: then all of them must exist.
     for at in happened:
         for kind, key, value in transactions[at].operations:
             if kind == "append" and value not in final.get(key, []):
@@ -77,7 +82,7 @@ def judge(transactions, final):
         wrong = read_edges(transactions, at, final, writers, edges)
         if wrong:
             return wrong
-    # Who had ended before another one began: by way of the ends, so that there are few edges.
+    # A transaction that ended before another one began comes first. The edges lead over the ends, so there are few.
     ends = sorted((transactions[at].ended, at) for at in happened if transactions[at].ended < math.inf)
     for number, (_, at) in enumerate(ends):
         edges[at].add((("end", number), "ended"))
@@ -152,7 +157,7 @@ def known_faults():
     read, append = (lambda key, *elements: ("read", key, list(elements))), (lambda key, element: ("append", key, element))
     return [
         ("right", True, [ok(append(0, 1)), ok(read(0, 1), append(0, 2))], {0: [1, 2]}),
-        ("right, and nobody knows of one", True, [Transaction([append(0, 1)], UNKNOWN), ok(read(0, 1))], {0: [1]}),
+        ("right, and one without an answer", True, [Transaction([append(0, 1)], UNKNOWN), ok(read(0, 1))], {0: [1]}),
         ("a lost update", False, [ok(read(0), append(0, 1)), ok(read(0), append(0, 2))], {0: [1, 2]}),
         ("a write skew", False, [ok(read(0), append(1, 1)), ok(read(1), append(0, 2))], {0: [2], 1: [1]}),
         ("a read of half", False, [ok(append(0, 1), append(1, 1)), ok(read(0, 1), read(1))], {0: [1], 1: [1]}),
@@ -162,9 +167,11 @@ def known_faults():
         ("an old read", False, [ok(append(0, 1), began=0, ended=1), ok(read(0), began=2, ended=3)], {0: [1]}),
         ("own appends unseen", False, [ok(append(0, 1), read(0))], {0: [1]}),
         ("twice", False, [ok(append(0, 1))], {0: [1, 1]}),
-        ("half of one that nobody knows of", False, [Transaction([append(0, 1), append(1, 2)], UNKNOWN)], {0: [1], 1: []}),
-        ("all of one that nobody knows of", True, [Transaction([append(0, 1), append(1, 2)], UNKNOWN)], {0: [1], 1: [2]}),
-        ("nothing of one that nobody knows of", True, [Transaction([append(0, 1), append(1, 2)], UNKNOWN)], {0: [], 1: []}),
+        ("half of one without an answer", False, [Transaction([append(0, 1), append(1, 2)], UNKNOWN)], {0: [1], 1: []}),
+        ("all of one without an answer", True, [Transaction([append(0, 1), append(1, 2)], UNKNOWN)], {0: [1], 1: [2]}),
+        ("nothing of one without an answer", True, [Transaction([append(0, 1), append(1, 2)], UNKNOWN)], {0: [], 1: []}),
+        ("a lost statement behind a snapshot", False, [ok(append(0, 1), append(1, 2))], {0: [1], 1: []}),
+        ("an append that was rolled back", False, [ok(append(0, 1))], {0: [1, 2]}),
     ]
 
 
@@ -173,12 +180,13 @@ def parsed(text):
 
 
 class Client(threading.Thread):
-    """Runs transactions until it is to stop, and keeps what it was told."""
+    """Runs transactions until it is to stop, and keeps their answers."""
 
     def __init__(self, number, arguments, dsn, elements, stop):
         super().__init__(daemon=True)
         self.random = random.Random(arguments.seed * 1000 + number)
         self.keys, self.dsn, self.elements, self.stop = arguments.keys, dsn, elements, stop
+        self.statements, self.savepoints, self.holds = arguments.statements, arguments.savepoints, arguments.holds
         self.transactions, self.failure = [], None
 
     def run(self):
@@ -205,7 +213,16 @@ class Client(threading.Thread):
         self.transactions.append(transaction)
         try:
             connection.execute("BEGIN")
-            for _ in range(self.random.randint(1, 4)):
+            # The number of operations at each savepoint.
+            saved = []
+            count = self.random.randint(*self.statements)
+            held = self.random.randrange(count) if self.random.random() < self.holds else None
+            for number in range(count):
+                if number == held:
+                    self.stop.wait(0.1)
+                if self.random.random() < self.savepoints:
+                    self.save_or_go_back(connection, transaction, saved)
+                    continue
                 key = self.random.randrange(self.keys)
                 if self.random.random() < 0.5:
                     (text,) = connection.execute("SELECT v FROM lists WHERE k = %s", (key,)).fetchone()
@@ -213,7 +230,12 @@ class Client(threading.Thread):
                 else:
                     element = next(self.elements)
                     transaction.operations.append(("append", key, element))
-                    connection.execute("UPDATE lists SET v = v || ',' || %s::text WHERE k = %s", (element, key))
+                    append = f"UPDATE lists SET v = v || ',' || '{element}' WHERE k = {key}"
+                    if number == count - 1 and self.random.random() < 0.5:
+                        connection.execute(f"{append}; COMMIT")
+                        transaction.outcome, transaction.ended = OK, time.monotonic()
+                        return
+                    connection.execute(append)
             if self.random.random() < 0.1:
                 connection.execute("ROLLBACK")
                 transaction.outcome = REFUSED
@@ -228,8 +250,26 @@ class Client(threading.Thread):
                 # The server was killed meanwhile: what was refused stays so.
                 connection.close()
         except psycopg.OperationalError:
-            # The server was killed, or is: whether it had committed nobody knows.
+            # The server was killed: the transaction may have committed.
             connection.close()
+
+
+    def save_or_go_back(self, connection, transaction, saved):
+        """Sets a savepoint, or goes back to one: the operations since are not the transaction's."""
+        if not saved or self.random.random() < 0.5:
+            connection.execute(f"SAVEPOINT s{len(saved)}")
+            saved.append(len(transaction.operations))
+            return
+        place = self.random.randrange(len(saved))
+        connection.execute(f"ROLLBACK TO SAVEPOINT s{place}")
+        del saved[place + 1 :]
+        del transaction.operations[saved[place] :]
+
+
+def bounds(text):
+    """A range of numbers as `1..30`."""
+    first, _, last = text.partition("..")
+    return int(first), int(last or first)
 
 
 def main():
@@ -239,6 +279,10 @@ def main():
     parser.add_argument("--keys", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--statements", type=bounds, default=(1, 4))
+    parser.add_argument("--savepoints", type=float, default=0.0)
+    parser.add_argument("--holds", type=float, default=0.0)
+    parser.add_argument("--committed", type=float, default=0.1)
     arguments = parser.parse_args()
     for what, is_right, transactions, final in known_faults():
         wrong = judge(transactions, final)
@@ -282,6 +326,9 @@ def main():
     told = f"{counts[OK]} committed, {counts[REFUSED]} refused, {counts[UNKNOWN]} unknown, {arguments.kills} kills"
     if wrong:
         print(f"FAILED: {told}: {wrong}")
+        return 1
+    if counts[OK] == 0 or counts[OK] < arguments.committed * (counts[OK] + counts[REFUSED]):
+        print(f"FAILED: {told}: too few have committed")
         return 1
     print(f"ok: {told}; strictly serializable")
     return 0

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""pgbench against a server that is killed: nothing that was acknowledged is missing, nothing is half there.
+"""pgbench against a server that is killed: no acknowledged transaction is missing, and none has half of its effect.
 
     bench/clients/kill.py [--kills N] [--seconds N]
 
-Each time the server is killed at a random moment of a run (interactive, pipelined, or by a procedure) and started again; then
-the four sums have to be equal, and the history has to have at least what pgbench was told, and at most one transaction
-more for each client, whose answer was on its way.
+Each time the server is killed at a random moment of a run (interactive, pipelined, or by a procedure) and started again. Then
+the four sums must be equal. The history must have every transaction that pgbench counted, and at most one more for each
+client, whose answer was on its way.
 """
 
 import argparse

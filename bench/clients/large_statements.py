@@ -4,11 +4,11 @@
     bench/clients/large_statements.py [--rows N] [--only NAME,NAME] [--writer other,same] [--engines sardonyx,postgresql]
                                       [--every MILLISECONDS] [--postgresql DSN] [--json]
 
-A writer changes one row in a transaction of its own, due every millisecond (open loop): its wait is counted from when it
-was due to its durable reply, also of those that were due while another one waited. It writes to another table than the large statement, or to the same table, a row that the
-statement does not change. Shown are the longest wait, the 99.9th percentile and the median of the time from the beginning
-of the statement to its end, how long the statement ran, and how often it had to be sent again (40001). `served` is the time from when a write was sent:
-on a machine that is busy with something else the writer may be late.
+A writer changes one row in a transaction of its own, due every millisecond (open loop). Its wait is counted from the moment
+when it was due to its durable reply, also if another write waited then. It writes to another table than the large statement,
+or to a row of the same table that the statement does not change. While the statement runs, the longest wait, the 99.9th
+percentile and the median are shown; then the time of the statement, and the number of its retries (40001). `served` is the
+time from when a write was sent: on a machine that is busy with something else the writer may be late.
 
 PostgreSQL runs as in compare.py, or is a server that runs already. SARDONYX is the command. Everything is in a temporary directory.
 """

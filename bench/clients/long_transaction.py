@@ -29,7 +29,7 @@ WORK = {
 
 
 def run(at, name, statements):
-    """Seconds of one transaction; the rows that its statements told of are counted."""
+    """Seconds of one transaction. The rows that its statements report are counted."""
     with psycopg.connect(at, autocommit=True) as connection, connection.cursor() as cursor:
         if name == "insert":
             cursor.execute("DROP TABLE IF EXISTS rows")

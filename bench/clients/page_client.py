@@ -3,9 +3,9 @@
 
     bench/clients/page_client.py URL [--load HOST:PORT] [--pictures DIR]
 
-It is an error if a figure does not appear or does not move, if the browser's console says anything, if the page is wider
-than the window, or if what clients called their tables becomes markup. With --pictures there are pictures of it afterwards,
-light and dark, wide and narrow. --load names where the server serves PostgreSQL's clients: then the load is made here.
+It is an error if a figure is missing or does not change, or if the browser's console has a message. So is a page wider than
+the window, and a name of a client's table that becomes markup. --pictures writes pictures of the page, light and dark, wide and
+narrow. --load names the server's address for PostgreSQL clients: then the load is made here.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import threading
 
 import browser
 
-# What is in the page once it has been told of two states, by the elements' ids.
+# The texts of the page, by the elements' ids, after it has received two states.
 FIGURES = """JSON.stringify({
   ready: document.getElementById('ready').textContent,
   tps: document.getElementById('tps').textContent,

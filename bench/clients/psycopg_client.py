@@ -101,7 +101,7 @@ def main(dsn):
             assert len(cursor.fetchmany(10)) == 10 and len(cursor.fetchall()) == 88
         db.commit()
 
-    # Two that read what the other writes: one of them is told to try again.
+    # Two transactions that each read the row that the other one writes: one of them is refused with 40001.
     with psycopg.connect(dsn) as one, psycopg.connect(dsn) as other:
         conflicts = 0
         one.execute("SELECT ratio FROM psy WHERE id = 101").fetchone()
@@ -115,7 +115,7 @@ def main(dsn):
                 conflicts += 1
         assert conflicts == 1, conflicts
 
-    # Who adds does not conflict.
+    # Additions do not conflict.
     with psycopg.connect(dsn) as one, psycopg.connect(dsn) as other:
         for db in (one, other):
             db.execute("UPDATE psy SET price = coalesce(price, 0) + 1 WHERE id = 103")

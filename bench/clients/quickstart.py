@@ -3,9 +3,9 @@
 
     bench/clients/quickstart.py HOST PORT [--redis HOST:PORT] [--only LANGUAGE,LANGUAGE]
 
-QUICKSTART names languages, too. A program whose language or client library cannot be had is left out, with a sentence. Go's and Rust's libraries are
-fetched; Java's driver is named by JDBC_JAR; Node's is found by NODE_PATH. Ends with 0 if every program that ran printed
-what the page says.
+QUICKSTART names languages, too. A program whose language or client library cannot be had is left out, with a sentence.
+Go's and Rust's libraries are fetched; JDBC_JAR names Java's driver; NODE_PATH finds Node's. Ends with 0 if every program
+that ran printed the balances of the page.
 """
 
 import argparse
@@ -28,14 +28,14 @@ SECONDS = 600
 
 
 def programs():
-    """The programs by language, and nothing is said twice."""
+    """The programs of the page by language. A language has one program."""
     found = re.findall(r"<!-- run: (\w+) -->\n```\w+\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert len(found) == len(dict(found)), "a language has two programs"
     return dict(found)
 
 
 def left_out(language, redis_address):
-    """Why a language cannot be had; None if it can."""
+    """The reason to leave a language out; None if it can run."""
     if language in REDIS:
         if not redis_address:
             return "the server's address for Redis is not given: --redis HOST:PORT"
@@ -44,6 +44,8 @@ def left_out(language, redis_address):
         if language != "redis" and not runs_scripts(redis_address):
             return "the server has no scripts: cargo build --features lua"
         return None
+    if language == "django" and not all(map(importlib.util.find_spec, ["django", "psycopg"])):
+        return "it is not installed: pip install 'django==5.2.*' 'psycopg[binary]'"
     needed = {"node": "node", "java": "java", "go": "go", "rust": "cargo"}.get(language)
     if needed and not shutil.which(needed):
         return f"{needed} is not installed"
@@ -59,7 +61,7 @@ def left_out(language, redis_address):
 
 
 def runs_scripts(address):
-    """Whether the server was built with the feature `lua`, on which queues rest."""
+    """True if the server was built with the feature `lua`, which queues need."""
     import redis
 
     try:
@@ -70,6 +72,16 @@ def runs_scripts(address):
         raise
 
 
+def addresses(language, arguments):
+    """The addresses in a language's program, each with the one of this server."""
+    if language in REDIS:
+        return [(REDIS_ADDRESS, arguments.redis)]
+    if language == "django":
+        host, port = ADDRESS.split(":")
+        return [(f'"HOST": "{host}"', f'"HOST": "{arguments.host}"'), (f'"PORT": "{port}"', f'"PORT": "{arguments.port}"')]
+    return [(ADDRESS, f"{arguments.host}:{arguments.port}")]
+
+
 def run(command, directory):
     return subprocess.run(
         list(map(str, command)), cwd=directory, capture_output=True, text=True, timeout=SECONDS
@@ -77,14 +89,14 @@ def run(command, directory):
 
 
 def started(language, text, directory):
-    """Runs a program. Returns what became of it."""
+    """Runs a program. Returns the ended process with its output."""
     if language == "shell":
         named = os.environ.get("SARDONYX")
         if named:
             text = f'sardonyx() {{ "{pathlib.Path(named).resolve()}" "$@"; }}\n{text}'
         return run(["bash", "-euo", "pipefail", "-c", text], directory)
-    if language in ("rq", "celery"):
-        # The interpreter's own directory has the commands `rq`, `celery` and `python3` of the same environment.
+    if language in ("rq", "celery", "django"):
+        # The interpreter's own directory has the commands `rq`, `celery`, `django-admin` and `python3` of the environment.
         path = f'export PATH="{pathlib.Path(sys.executable).parent}:$PATH"\n'
         return run(["bash", "-euo", "pipefail", "-c", path + text], directory)
     if language in ("python", "sqlalchemy", "redis"):
@@ -127,9 +139,9 @@ def main():
             print(f"{language:<11}left out  {absent}", flush=True)
             continue
         text = all_programs[language]
-        page, here = (REDIS_ADDRESS, arguments.redis) if language in REDIS else (ADDRESS, f"{arguments.host}:{arguments.port}")
-        assert page in text, f"{language}: the page's address"
-        text = text.replace(page, here)
+        for page, here in addresses(language, arguments):
+            assert page in text, f"{language}: the page's address {page}"
+            text = text.replace(page, here)
         with tempfile.TemporaryDirectory() as directory:
             done = started(language, text, pathlib.Path(directory))
         lines = done.stdout.strip().splitlines()

@@ -177,6 +177,59 @@ def connect_redis():
     of_node("connect-redis")
 
 
+def keyv_redis():
+    of_node("keyv")
+
+
+def rate_limit_redis():
+    of_node("rate-limit-redis")
+
+
+def flask_redis():
+    """Sessions and limits of requests of Flask."""
+    from flask import Flask, session
+    from flask_limiter import Limiter
+    from flask_session import Session
+
+    app = Flask("tried")
+    app.config.update(SECRET_KEY="x", SESSION_TYPE="redis", SESSION_REDIS=client(), SESSION_PERMANENT=True)
+    Session(app)
+    limiter = Limiter(lambda: "one", app=app, storage_uri=URL, strategy="moving-window")
+
+    @app.get("/set/<value>")
+    @limiter.limit("3/minute")
+    def keep(value):
+        session["value"] = value
+        return "kept"
+
+    browser = app.test_client()
+    check([browser.get(f"/set/{number}").status_code for number in range(5)], [200] * 3 + [429] * 2)
+    with browser.session_transaction() as kept:
+        check(kept["value"], "2")
+
+
+def apscheduler_redis():
+    """Jobs of a scheduler: a hash and a sorted set."""
+    from apscheduler.jobstores.redis import RedisJobStore
+    from apscheduler.schedulers.background import BackgroundScheduler
+
+    def scheduler():
+        made = BackgroundScheduler(jobstores={"default": RedisJobStore(host=HOST, port=PORT)}, timezone="UTC")
+        made.start(paused=True)
+        return made
+
+    first = scheduler()
+    first.add_job("os:getpid", "interval", hours=1, id="a")
+    first.add_job("os:getcwd", "cron", hour=3, id="b")
+    first.pause_job("b")
+    first.shutdown()
+    second = scheduler()
+    check([job.id for job in second.get_jobs()], ["a", "b"])
+    second.remove_job("a")
+    check([job.id for job in second.get_jobs()], ["b"])
+    second.shutdown()
+
+
 def go_redis():
     """The client of Go."""
     if not shutil.which("go"):
@@ -289,8 +342,8 @@ def celery():
         check([result.get(timeout=30) for result in results], [1, 2, 3, 4, 5])
 
 
-PYTHON = (limits, redlock, pottery, redis_locks, rq, rq_failures, streams, arq, huey, dramatiq, celery, django)
-NODE = (bullmq, bull, bee_queue, redlock_node, rate_limiter_flexible, connect_redis)
+PYTHON = (limits, redlock, pottery, redis_locks, rq, rq_failures, streams, arq, huey, dramatiq, celery, django, flask_redis, apscheduler_redis)
+NODE = (bullmq, bull, bee_queue, redlock_node, rate_limiter_flexible, connect_redis, keyv_redis, rate_limit_redis)
 OTHERS = (go_redis, jedis, lettuce)
 
 client().flushall()

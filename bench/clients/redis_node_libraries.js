@@ -85,6 +85,37 @@ const libraries = {
     assert.strictEqual((await call('get', 'one')) ?? null, null);
     await client.close();
   },
+  // Keys with times to live, in namespaces.
+  async keyv() {
+    const { Keyv } = require('keyv');
+    const { default: KeyvRedis } = require('@keyv/redis');
+    const keyv = new Keyv({ store: new KeyvRedis(`redis://${host}:${port}`), namespace: 'node-keyv' });
+    await keyv.set('one', { n: 1 });
+    await keyv.set('two', { n: 2 }, 60_000);
+    assert.deepStrictEqual(await keyv.get(['one', 'two', 'none']), [{ n: 1 }, { n: 2 }, undefined]);
+    assert.strictEqual(await keyv.delete('one'), true);
+    assert.strictEqual(await keyv.has('one'), false);
+    const keys = [];
+    for await (const [key] of keyv.iterator()) keys.push(key);
+    assert.deepStrictEqual(keys, ['two']);
+    await keyv.clear();
+    assert.strictEqual(await keyv.get('two'), undefined);
+    await keyv.disconnect();
+  },
+  // Limits of requests of Express: scripts by their sums.
+  async 'rate-limit-redis'() {
+    const { RedisStore } = require('rate-limit-redis');
+    const client = new (require('ioredis'))(connection);
+    const store = new RedisStore({ sendCommand: (...words) => client.call(...words), prefix: 'node-requests:' });
+    await store.init({ windowMs: 60_000 });
+    assert.strictEqual((await store.increment('user')).totalHits, 1);
+    assert.strictEqual((await store.increment('user')).totalHits, 2);
+    await store.decrement('user');
+    assert.strictEqual((await store.get('user')).totalHits, 1);
+    await store.resetKey('user');
+    assert(!(await store.get('user'))?.totalHits);
+    await client.quit();
+  },
 };
 
 libraries[name]().then(

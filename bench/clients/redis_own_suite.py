@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs Redis' own test suite on Sardonyx and on a Redis, and says by unit which share of the tests that pass on Redis pass here.
+"""Redis' own test suite on Sardonyx and on a Redis: by unit, the share of Redis' passing tests that pass here.
 
     bench/clients/redis_own_suite.py SOURCE [--only UNIT,UNIT] [--alone CONTROL.json] [--seconds N] [--json FILE]
 
 SOURCE is the unpacked source of a Redis (Debian's: `apt-get source redis`), of the version of the `redis-server` that is
-installed. All units run one after the other, each on a new server, as the suite runs on a server that it did not start
-(`--host`, `--port`): without tests of replicas, of DEBUG, of configuration at the start, and slow ones. The suite is copied and
+installed. All units run one after the other, each on a new server that the suite did not start (`--host`, `--port`). So tests
+of replicas, of DEBUG, of configuration at the start, and slow ones are left out. The suite is copied and
 two places of its harness are changed: a setting or `FUNCTION FLUSH` that is refused before a unit ends no unit. A unit that takes
 longer than --seconds is ended; its tests that did not run count as failures. --alone takes the control from the file that an
 earlier run wrote. Needed: `redis-server`, `tclsh`. SARDONYX is the command, as in run.py, with the feature `lua`. Ends with 0 if

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the tests of Redis' Python client, redis-py, on Sardonyx and on a Redis, and says by file what share of the tests that
-pass on Redis pass here.
+"""The tests of redis-py, a Python client, on Sardonyx and on a Redis: by file, the share of Redis' passing tests that pass here.
 
     bench/clients/redis_suites.py SUITE [--alone] [--only FILE,FILE] [--protocol 2|3] [--json]
 
 SUITE is a checkout of redis-py (https://github.com/redis/redis-py), whose tests are run as they are, file by file: those of
 commands, pipelines, transactions, locks, connections, encodings, each synchronous and asynchronous. Not run are clusters,
 sentinels, modules, TLS, publishing, streams' consumers and what needs several servers. A test that fails because it asks for
-something that is not there (see ABSENT; docs/redis.md lists them) counts as that, not as a failure; one that is skipped here, since servers
-say that they are of other versions, counts as neither. With --alone there is no
-Redis. Needed: `redis-server`, and for this Python: `pip install SUITE pytest pytest-asyncio pytest-timeout`, with what the
+something unsupported (see ABSENT; docs/redis.md lists them) counts as that, not as a failure. A test that is skipped here, since
+the server reports another version, counts as neither. With --alone there is no Redis. Needed: `redis-server`, and for this Python: `pip install SUITE pytest pytest-asyncio pytest-timeout`, with what the
 suite's dev_requirements.txt names besides. SARDONYX is the command, as in run.py. Ends with 0 if nothing fails that passes
 on Redis.
 """
@@ -54,7 +52,7 @@ FILES = [
     "test_asyncio/test_cwe_404.py",
 ]
 MARKS = "not onlycluster and not redismod and not ssl and not replica and not cp_integration"
-# What is answered where something is not there.
+# Answers to commands and options that are not supported.
 ABSENT = re.compile(
     r"unknown command|unknown subcommand|DB index is out of range|can't set immutable config|DEBUG command not allowed"
     r"|functions are registered by the program|Invalid command specified|command doesn't exist in Redis commands|KeyError: 'slowlog-"
@@ -89,7 +87,7 @@ class Redis:
 
 
 def outcome(case):
-    """What became of a test: one of OUTCOMES."""
+    """The outcome of a test: one of OUTCOMES."""
     wrong = [part for part in case if part.tag in ("failure", "error")]
     if wrong:
         text = "".join((part.get("message") or "") + (part.text or "") for part in wrong)
@@ -98,7 +96,7 @@ def outcome(case):
 
 
 def results(suite, file, server, protocol, directory):
-    """What became of the tests of a file, by name."""
+    """The outcomes of a file's tests, by name."""
     host, port = server.address("redis")
     report = directory / "report.xml"
     report.unlink(missing_ok=True)

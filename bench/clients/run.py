@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs real clients of PostgreSQL and Redis against a server of its own, each in a process.
+"""Runs real PostgreSQL and Redis clients against a server of its own, each in a process.
 
     bench/clients/run.py [--only NAME,NAME] [--require NAME,NAME]
 
@@ -164,6 +164,24 @@ def redis_library(name):
     return lambda server: [sys.executable, HERE / "redis_libraries.py", *server.address("redis"), name]
 
 
+def library(command, name):
+    """One library of a program that tries several: it says itself if the library is not installed."""
+    return lambda: None, lambda server: [*command, server.dsn, name]
+
+
+def java_library(name):
+    return java_client("JavaLibraries", name)
+
+
+def go_library(name):
+    absent, command = go("golibs")
+    return absent, lambda server: [*command(server), name]
+
+
+def php(server):
+    return ["php", HERE / "eloquent_client.php", server.dsn]
+
+
 def jdbc(server):
     host, port = server.address("postgres")
     url = f"jdbc:postgresql://{host}:{port}/bank?user=tester"
@@ -185,7 +203,7 @@ def java_client(name, *arguments):
         host, port = server.address("postgres")
         path, url = f"{jars}/*", f"jdbc:postgresql://{host}:{port}/bank"
         compiled = tempfile.mkdtemp()
-        subprocess.run(["javac", "-cp", path, "-d", compiled, HERE / f"{name}.java"], check=True)
+        subprocess.run(["javac", "-parameters", "-cp", path, "-d", compiled, HERE / f"{name}.java"], check=True)
         return ["java", "-cp", f"{compiled}:{path}", name, url, *arguments]
 
     return absent, command
@@ -205,6 +223,11 @@ def quickstart(server):
     return [sys.executable, HERE / "quickstart.py", host, port, "--redis", ":".join(server.address("redis"))]
 
 
+def hosts(kind):
+    """A client of two hosts, which are started for it."""
+    return lambda server: [sys.executable, HERE / "hosts_client.py", kind]
+
+
 def shell(script):
     return lambda server: ["bash", "-euo", "pipefail", HERE / script]
 
@@ -212,6 +235,7 @@ def shell(script):
 CLIENTS = {
     "psql": (lambda: program("psql", "postgresql-client"), shell("psql_client.sh")),
     "pgbench": (lambda: program("pgbench", "postgresql-contrib"), shell("pgbench_client.sh")),
+    "pg_dump": (lambda: program("pg_dump", "postgresql-client"), lambda server: [sys.executable, HERE / "pg_dump.py"]),
     "psycopg": python_client("psycopg_client.py", "psycopg"),
     "queue": python_client("queue_client.py", "psycopg"),
     "psycopg2": python_client("psycopg2_client.py", "psycopg2"),
@@ -228,10 +252,18 @@ CLIENTS = {
     "typeorm": node_client("typeorm_client.js", "typeorm"),
     "knex": node_client("knex_client.js", "knex"),
     "activerecord": ruby_client("activerecord_client.rb", "active_record", "pg"),
+    "sequel": ruby_client("sequel_client.rb", "sequel", "pg"),
+    "peewee": python_client("peewee_client.py", "peewee"),
+    "tortoise": python_client("tortoise_client.py", "tortoise"),
+    "eloquent": (lambda: program("php", "php-cli php-pgsql php-illuminate-database php-doctrine-dbal"), php),
     "prisma": node_client("prisma_client.js", "prisma/package.json"),
     "jdbc": (jdbc_driver, jdbc),
     "hibernate": java_client("HibernateClient"),
     "flyway": java_client("FlywayClient", str(HERE / "flyway")),
+    "hosts-psql": (lambda: program("psql", "postgresql-client"), hosts("psql")),
+    "hosts-jdbc": (jdbc_driver, hosts("jdbc")),
+    "hosts-pgx": (lambda: go_client("pgx"), hosts("pgx")),
+    "pgbouncer": python_client("pgbouncer_client.py", "psycopg"),
     "quickstart": (lambda: None, quickstart),
     "page": (lambda: program("chromium", "chromium"), page),
     "prometheus": (lambda: program("prometheus", "prometheus"), prometheus),
@@ -240,16 +272,44 @@ CLIENTS = {
     "ioredis": (lambda: node_module("ioredis"), redis_node),
 }
 
+# The programs of python_libraries.py, node_libraries.js, golibs and JavaLibraries.java, by their names.
+for file, names in {
+    "python_libraries.py": "pony sqlmodel dataset psycopg_pool aiopg pgcli yoyo piccolo django_contrib",
+    "python_queues.py": "procrastinate django_q apscheduler flask_session pgqueuer",
+}.items():
+    CLIENTS |= {name: library([sys.executable, HERE / file], name) for name in names.split()}
+CLIENTS |= {name: library(["node", HERE / "node_libraries.js"], name) for name in """
+kysely drizzle mikro_orm postgres_js pg_promise slonik objection node_pg_migrate massive pg_boss graphile_worker keyv
+connect_pg pg_listen
+""".split()}
+CLIENTS |= {name: go_library(name) for name in "go_sqlx bun golang_migrate goose river".split()}
+CLIENTS |= {name: java_library(name) for name in "jooq mybatis liquibase spring_data".split()}
+
 # The programs of redis_libraries.py, by its names.
 LIBRARIES = """
 limits redlock pottery redis_locks rq rq_failures streams arq huey dramatiq celery django
-bullmq bull bee_queue redlock_node rate_limiter_flexible connect_redis go_redis jedis lettuce
+bullmq bull bee_queue redlock_node rate_limiter_flexible connect_redis go_redis jedis lettuce flask_redis apscheduler_redis
+keyv_redis rate_limit_redis
 """.split()
 CLIENTS |= {name: (lambda: python_module("redis"), redis_library(name)) for name in LIBRARIES}
 
 
 # These drop all tables first, or dump the whole schema. Redis' tables are refused, so they have a server without Redis.
-DROP_ALL = ("typeorm", "flyway", "prisma", "activerecord")
+DROP_ALL = ("typeorm", "flyway", "prisma", "activerecord", "mikro_orm", "drizzle", "liquibase")
+
+# Clients that a control passes, and whose last stops here are mended, each with a script of crates/sql/tests/scripts. They have not
+# run whole since: with --only they do, and those that pass are taken out of this list.
+UNTRIED = """
+drizzle massive jooq procrastinate
+""".split()
+
+# Clients that a control passes, and what stops them here. They run with --only.
+STOPPED = {
+    "graphile_worker": "errors raised with codes of a program's own",
+    "pg_boss": "partitioned tables",
+    "node_pg_migrate": "labels of ALTER TYPE ... ADD VALUE that are written between dollars",
+    "river": "the system column xmax",
+}
 
 
 def main():
@@ -266,6 +326,11 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         server = Server(pathlib.Path(directory) / "bank.sdx")
         for name in only:
+            if name in STOPPED | dict.fromkeys(UNTRIED) and not arguments.only:
+                why = f"not supported: {STOPPED[name]}" if name in STOPPED else "not tried since its last stop: --only"
+                print(f"{name:<21}left out  {why}", flush=True)
+                left_out.append(name)
+                continue
             installed, command = CLIENTS[name]
             absent = installed()
             if absent:

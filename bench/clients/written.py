@@ -1,6 +1,8 @@
-"""Bytes that the disk had to write, as the system counts them: those of the device that a directory is on
-(`/proc/diskstats`), by all programs and the file system's own journal, or, where it is on none that the system counts, those of
-some processes (`/proc/PID/io`)."""
+"""Bytes that the disk had to write, as the system counts them.
+
+They are those of a directory's device (`/proc/diskstats`), with those of other programs and of the file system's journal. If
+the system does not count the device, they are those of some processes (`/proc/PID/io`).
+"""
 
 import os
 import pathlib
@@ -9,7 +11,7 @@ SECTOR_BYTES = 512
 
 
 class Counter:
-    """What counts the writes to a directory."""
+    """A counter of the writes to a directory's device."""
 
     def __init__(self, directory):
         device = os.stat(directory).st_dev

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Runs files of SQLite's sqllogictest (public domain) on Sardonyx and on PostgreSQL 15, and says what share of each file's
-statements and queries gives what the file expects.
+"""Files of SQLite's sqllogictest (public domain) on Sardonyx and on PostgreSQL 15: by file, the share of expected results.
 
     bench/sql/logictest.py [--alone] [--show N] [--json] [FILE…]
 
 Without files: select1 to select5, which are fetched into target/sqllogictest (SQLLOGICTEST names another source of them).
-What a file says that PostgreSQL skips is skipped on both. With --alone there is no PostgreSQL. Needed: what
-bench/clients/compare.py needs, and `pip install psycopg[binary]`. Ends with 0 if everything that PostgreSQL passes passes
-here.
+Statements that PostgreSQL skips, as the file says, are skipped on both. With --alone there is no PostgreSQL. Needed: the
+programs of bench/clients/compare.py, and `pip install psycopg[binary]`. Ends with 0 if everything that PostgreSQL passes
+passes here.
 
 Source: https://www.sqlite.org/sqllogictest/doc/trunk/about.wiki
 """
@@ -46,7 +45,7 @@ def fetched():
 
 
 def records(file):
-    """What a file asks: the words of the first line, the statement, and the lines that are expected (None: none are)."""
+    """The records of a file: the words of the first line, the statement, and the expected lines (None: none)."""
     lines = [line for line in file.read_text().split("\n") if not line.startswith("#")]
     for block in "\n".join(lines).split("\n\n"):
         block = [line for line in block.split("\n") if line.strip()]

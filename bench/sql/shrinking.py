@@ -30,7 +30,7 @@ def written(parts):
 
 
 def groups(parts, path=()):
-    """Where groups are, outermost first."""
+    """The places of groups, outermost first."""
     yield path
     for at, part in enumerate(parts):
         if isinstance(part, list):

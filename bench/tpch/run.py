@@ -8,8 +8,8 @@ right; DuckDB, in the process, is measured, too, where it is installed. The same
 `tpchgen-cli` (`pip install tpchgen-cli`) unless --data says where `*.tbl` are. Sardonyx and PostgreSQL have the same two
 indexes besides the primary keys. Needed: `pip install psycopg[binary]`.
 
-With --payments pgbench's debit-credit procedure runs (32 clients), in turn alone and while the 22 queries run in a loop at
-another connection, three pairs of so many seconds; what it loses is the median of the pairs.
+With --payments, pgbench's debit-credit procedure runs (32 clients): in turn alone, and while the 22 queries run in a loop at
+another connection. There are three pairs of so many seconds; its loss is the median of the pairs.
 
 Ends with 0 if all answers are the same.
 """
@@ -80,7 +80,7 @@ def load_duckdb(data):
     connection = duckdb.connect()
     connection.execute((HERE / "schema.sql").read_text())
     for table in TABLES:
-        # What stands behind the last separator is no column.
+        # No column follows the last separator.
         columns = [row[0] for row in connection.execute(f"select column_name from information_schema.columns where table_name = '{table}' order by ordinal_position").fetchall()]
         names = [f"column{place:02}" if len(columns) >= 10 else f"column{place}" for place in range(len(columns))]
         connection.execute(
@@ -104,7 +104,7 @@ def same(ours, theirs):
 
 
 def difference(ours, theirs):
-    """What is different first; None if nothing is."""
+    """The first difference; None if there is none."""
     if len(ours) != len(theirs):
         return f"{len(ours)} rows, not {len(theirs)}"
     for number, (one, other) in enumerate(zip(ours, theirs), 1):

@@ -5,7 +5,8 @@ dpkg --force-confnew -i /package.deb
 sardonyx --version
 getent passwd sardonyx
 dpkg -L sardonyx > /tmp/files
-for file in man1/sardonyx-serve.1.gz bash-completion/completions/sardonyx system/sardonyx.service doc/sardonyx/sbom.cdx.json
+for file in man1/sardonyx-serve.1.gz man1/sardonyx-store-serve.1.gz bash-completion/completions/sardonyx \
+    system/sardonyx.service system/sardonyx-log.service doc/sardonyx/sbom.cdx.json
 do grep -q "$file\$" /tmp/files; done
 bash -c '. /usr/share/bash-completion/completions/sardonyx; complete -p sardonyx'
 # The server as the unit starts it, at free ports; it ends with its input.

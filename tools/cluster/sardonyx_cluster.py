@@ -25,8 +25,8 @@ class RunError(Exception):
     """A command did not succeed."""
 
 
-# How commands are run, here and on workers. Workers are given this function of the standard library,
-# so that they need no copy of this file.
+# Options with which commands run, here and on workers. Workers receive a function of the standard library, so that they
+# need no copy of this file.
 CAPTURED = {"capture_output": True, "text": True, "check": False}
 
 

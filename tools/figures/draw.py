@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Draws the pictures of the documents: pipeline.svg, four-ways.svg and crash-recovery.svg.
+"""Draws the pictures of the documents: pipeline.svg, four-ways.svg and crash-recovery.svg. Writes captions into the others.
 
     python3 tools/figures/draw.py            writes them into docs/figures
-    python3 tools/figures/draw.py --check    compares, and fails if one differs
+    python3 tools/figures/draw.py --check    compares, and fails if one differs, or has no caption (captions.py)
 
 Each picture has a title, follows the reader's light or dark scheme, and needs no font of its own. Its words are here, so
 that a change of a word is a change of this file.
@@ -12,6 +12,8 @@ import argparse
 import pathlib
 import sys
 from xml.sax.saxutils import escape
+
+import captions
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "docs" / "figures"
 
@@ -190,15 +192,18 @@ def main():
     arguments = argparse.ArgumentParser(description="Draws the pictures of the documents.")
     arguments.add_argument("--check", action="store_true", help="compare with the files; fail if one differs")
     check = arguments.parse_args().check
-    differ = []
-    for name, draw in PICTURES.items():
-        path, svg = FOLDER / name, draw().svg()
+    differ = sorted(path.name for path in FOLDER.glob("*.svg") if path.name not in PICTURES | captions.CAPTIONS)
+    drawn = {name: draw().svg() for name, draw in PICTURES.items()}
+    for name in captions.CAPTIONS:
+        drawn[name] = captions.captioned(name, (FOLDER / name).read_text(encoding="utf-8"))
+    for name, svg in drawn.items():
+        path = FOLDER / name
         if not check:
             path.write_text(svg, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != svg:
             differ.append(name)
     if differ:
-        sys.exit(f"{', '.join(differ)}: not as tools/figures/draw.py draws them; run it")
+        sys.exit(f"{', '.join(differ)}: not as tools/figures/draw.py draws or captions them: run it")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 //! `public-api --since REVISION`: the lowest version that may have the API of today, after that of a revision.
 //!
 //! The two states of docs/public-api.txt are compared, and the versions in `Cargo.toml`, so this needs git alone. That the
-//! file is as the code has it is the task of `public-api` itself, and of `check-docs`.
+//! file is as the code has it is the task of `check-docs`.
 //!
 //! A line that was removed or changed is taken for a breaking change. That is too strict for some, such as a new default
 //! of a type's parameter, and never too lax.
@@ -16,13 +16,13 @@ use crate::package::output_of;
 
 /// Lines that one list has and another lacks, in both directions.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+struct Changes {
     removed: Vec<String>,
     added: Vec<String>,
 }
 
 impl Changes {
-    pub fn between(before: &str, after: &str) -> Changes {
+    fn between(before: &str, after: &str) -> Changes {
         let lacked = |list: &str, other: &str| {
             let known: std::collections::HashSet<&str> = other.lines().collect();
             let lines = list.lines().filter(|line| !known.contains(line));
@@ -32,10 +32,6 @@ impl Changes {
             removed: lacked(before, after),
             added: lacked(after, before),
         }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.removed.is_empty() && self.added.is_empty()
     }
 }
 

@@ -3,8 +3,8 @@
 //! `torture-nodes` with several nodes, `torture-takeover` and `torture-serve` with hosts of a log in a store.
 //! `torture-multilevel` and `torture-complex` have multi-level transactions under every strategy. `torture-power` cuts
 //! the power below the file system under all of these. `torture-damage` damages files. `explore` crashes the simulated
-//! disk for as many seeds as you give. `fuzz` and `miri` are the others. CI runs the checks `check-docs`, `check-rooms`
-//! and `public-api`, too. `package` builds the packages that users install.
+//! disk for as many seeds as you give. `fuzz` and `miri` are the others. CI runs the checks `check-docs` and
+//! `check-rooms`, too. `package` builds the packages that users install.
 
 mod abuse;
 mod api_changes;
@@ -92,11 +92,13 @@ enum Command {
     /// Abuses the public API by sequences drawn from seeds: forks, panics, calls inside transactions,
     /// extremes; a hang is a failure.
     Abuse(abuse::Abuse),
-    /// Checks the documents: tables, relative links and anchors, names of files and of invariants' tests.
+    /// Checks the documents: tables, relative links and anchors, names of files and of invariants' tests, the list of the
+    /// public API.
     CheckDocs(check_docs::CheckDocs),
     /// Runs a command that prints JSON, and keeps its output for the documents' tables of figures.
     KeepFigures(keep_figures::KeepFigures),
-    /// Checks that imports between the rooms of crates, and dependencies between crates, run downhill.
+    /// Checks that imports between the rooms of crates, and dependencies between crates, run downhill, and that no large
+    /// circle of files imports each other.
     CheckRooms(check_rooms::CheckRooms),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
@@ -107,8 +109,8 @@ enum Command {
     Package(package::Package),
     /// Runs the tests that Miri can run, on a nightly compiler with its component `miri`.
     Miri(tools::Miri),
-    /// Compares the public API of `sardonyx` with docs/public-api.txt; needs `cargo-public-api`, nightly. `--since`
-    /// compares the file with an earlier one instead, and checks the version.
+    /// Compares docs/public-api.txt with that of an earlier revision, and checks that the version is high enough for the
+    /// changes. (`check-docs` compares the file with the sources.)
     PublicApi(tools::PublicApi),
     /// The process that torture kills.
     #[command(hide = true)]

@@ -9,12 +9,17 @@ use std::time::Duration;
 
 /// Hosts of one database.
 pub struct Hosts {
-    program: PathBuf,
+    /// Each start of a host takes the next one of these.
+    programs: Vec<PathBuf>,
     directory: PathBuf,
     place: String,
     lease: Duration,
     stale_reads: Option<Duration>,
+    /// With bases and trims beside the work of the serving host.
+    makes_bases: bool,
     running: Vec<Victim>,
+    /// The number of starts of each host.
+    starts: Vec<usize>,
     pub ports: Vec<u16>,
 }
 
@@ -25,23 +30,26 @@ pub fn name_of(host: usize) -> String {
 impl Hosts {
     /// Starts so many hosts.
     pub fn start(
-        program: &Path,
+        programs: &[PathBuf],
         directory: &Path,
         place: &str,
-        (lease, stale_reads): (Duration, Option<Duration>),
+        (lease, stale_reads, makes_bases): (Duration, Option<Duration>, bool),
         count: usize,
     ) -> anyhow::Result<Hosts> {
         let mut hosts = Hosts {
-            program: program.into(),
+            programs: programs.into(),
             directory: directory.into(),
             place: place.into(),
             lease,
             stale_reads,
+            makes_bases,
             running: Vec::new(),
+            starts: vec![0; count],
             ports: Vec::new(),
         };
         for host in 0..count {
             let (victim, port) = hosts.spawn(host, 0)?;
+            hosts.starts[host] += 1;
             hosts.running.push(victim);
             hosts.ports.push(port);
         }
@@ -58,12 +66,16 @@ impl Hosts {
             .create(true)
             .append(true)
             .open(log)?;
-        let mut command = Command::new(&self.program);
+        let program = &self.programs[self.starts[host] % self.programs.len()];
+        let mut command = Command::new(program);
         command.args(["serve", "--json"]).arg(self.directory(host));
         command.args(["--store", &self.place, "--host", &name_of(host)]);
         command.args(["--lease", &format!("{}ms", self.lease.as_millis())]);
         if let Some(age) = self.stale_reads {
             command.args(["--stale-reads", &format!("{}ms", age.as_millis())]);
+        }
+        if self.makes_bases {
+            command.args(["--base-every", "64KiB,5s", "--keep-bases", "1"]);
         }
         command.args(["--postgres", &format!("127.0.0.1:{port}")]);
         // The lock of a killed host's directory is released a moment later.
@@ -101,6 +113,7 @@ impl Hosts {
     /// Starts a host again that has ended, at its port.
     pub fn start_again(&mut self, host: usize) -> anyhow::Result<()> {
         let (victim, _) = self.spawn(host, self.ports[host])?;
+        self.starts[host] += 1;
         self.running[host] = victim;
         Ok(())
     }

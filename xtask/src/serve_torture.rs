@@ -9,6 +9,9 @@
 //! hosts answer reads, and none may be older than that. At the end each acknowledged number is found, and every host
 //! serves or follows.
 //!
+//! With `--other-program`, a host that is started again alternates between two versions of the program: so older and newer
+//! ones follow each other, and take over from each other. With `--bases`, bases are made and the log is trimmed beside that.
+//!
 //! With `--figures` it measures instead. It measures the time until a client with several hosts has its first
 //! acknowledged transaction: from a kill of the serving host, from `store drain`, and from a termination signal. It
 //! also measures the longest pause of a writer while all hosts are restarted, one after the other. A measurement during
@@ -80,6 +83,12 @@ pub struct ServeTorture {
     /// The program [default: `sardonyx` beside this one]
     #[arg(long)]
     program: Option<PathBuf>,
+    /// Another version of the program: each host takes the two in turn, one at each of its starts
+    #[arg(long)]
+    other_program: Option<PathBuf>,
+    /// The serving host makes bases, and deletes the log before them
+    #[arg(long)]
+    bases: bool,
     /// The program of the store's servers [default: nats-server, versitygw or etcd]
     #[arg(long)]
     store_program: Option<PathBuf>,
@@ -178,7 +187,13 @@ impl ServeTorture {
         let lease = Duration::from_millis(self.lease);
         let count = usize::try_from(self.hosts)?;
         let stale_reads = self.stale_reads.map(Duration::from_millis);
-        let hosts = Hosts::start(&program, &directory, &place, (lease, stale_reads), count)?;
+        if let Some(other) = &self.other_program {
+            ensure!(other.is_file(), "{} is not there", other.display());
+        }
+        let programs = [Some(program.clone()), self.other_program.clone()];
+        let programs: Vec<PathBuf> = programs.into_iter().flatten().collect();
+        let options = (lease, stale_reads, self.bases);
+        let hosts = Hosts::start(&programs, &directory, &place, options, count)?;
         let witness = Witness::begin(&hosts.ports, self.writers, stale_reads, PATIENCE)?;
         Ok(Arena {
             hosts,

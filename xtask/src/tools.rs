@@ -1,12 +1,12 @@
-//! `miri` and `public-api`: tools that need a nightly compiler, with their arguments. `public-api --since` needs none
-//! ([`crate::api_changes`]).
+//! `miri`: a tool that needs a nightly compiler, with its arguments. `public-api`: the changes of the public API since a
+//! release ([`crate::api_changes`]).
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::api_changes::{self, Changes};
+use crate::api_changes;
 
 /// The tests that Miri can run: no files, no mappings, no threads that spin; each a package and a filter of tests.
 const MIRI: &[(&str, &[&str])] = &[
@@ -38,13 +38,9 @@ impl Miri {
 
 #[derive(clap::Args)]
 pub struct PublicApi {
-    /// Writes the file instead of comparing with it.
-    #[arg(long)]
-    write: bool,
-    /// Compares the file with that of an earlier revision, such as the last release, and checks that the version is
-    /// high enough for the changes.
-    #[arg(long, value_name = "REVISION", conflicts_with = "write")]
-    since: Option<String>,
+    /// The earlier revision, such as the last release.
+    #[arg(long, value_name = "REVISION")]
+    since: String,
     /// The file.
     #[arg(long, default_value = "docs/public-api.txt")]
     file: PathBuf,
@@ -52,42 +48,7 @@ pub struct PublicApi {
 
 impl PublicApi {
     pub fn run(self) -> anyhow::Result<()> {
-        if let Some(revision) = &self.since {
-            return api_changes::check(revision, &self.file);
-        }
-        let output = Command::new("cargo")
-            .args([
-                "+nightly",
-                "public-api",
-                "-p",
-                "sardonyx",
-                "--all-features",
-                "-sss",
-            ])
-            .output()
-            .context("starting cargo public-api")?;
-        if !output.status.success() {
-            bail!(
-                "cargo public-api: {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
-        }
-        let found = String::from_utf8(output.stdout).context("its output is not UTF-8")?;
-        if self.write {
-            return Ok(std::fs::write(&self.file, found)?);
-        }
-        let known = std::fs::read_to_string(&self.file)
-            .with_context(|| format!("reading {}", self.file.display()))?;
-        let changes = Changes::between(&known, &found);
-        if changes.is_empty() {
-            return Ok(());
-        }
-        print!("{changes}");
-        bail!(
-            "the public API is not that of {}; if it is meant to change, `cargo xtask public-api --write` \
-             and a line in CHANGELOG.md",
-            self.file.display()
-        );
+        api_changes::check(&self.since, &self.file)
     }
 }
 

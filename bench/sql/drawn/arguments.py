@@ -20,7 +20,7 @@ PATTERNS = [
 FLAGS = ["", "i", "g", "n", "gi", "c", "s", "x", "z", "m"]
 SIMILAR = ["%", "a%", "_", "(a|b)%", "%b", "[a-c]+", "a|b", "%[0-9]", "", "a\\%b", "_{2,3}", "a*", "%#\"b#\"%"]
 LIKE = ["%", "a%", "%b", "_", "a_", "%ü%", "a\\%b", "_b%", "", "%a%b%", "\\", "%\\\\%", "__"]
-ZONES = ["Europe/Berlin", "America/New_York", "UTC", "EST", "+02", "-03:30", "nowhere", "EST5EDT", "Asia/Kolkata", "CEST", "utc", "Z"]
+ZONES = ["Europe/Berlin", "America/New_York", "UTC", "EST", "+02", "-03:30", "nowhere", "Pacific/Apia", "Asia/Kolkata", "CEST", "utc", "Z"]
 PATHS = ["{a}", "{b,0}", "{b,-1}", "{0}", "{}", "{a,b,c}", "{b,1,x}", "{x}", "{NULL}", "{a,NULL}", "{-1}", "{b,a}"]
 FORMATS = ["%s", "%I", "%L", "%%", "%s-%s", "%2$s %1$s", "%5s|", "%-5s|", "x", "%", "%d", "%*s", "%1$*2$s", "%-3L", ""]
 

@@ -38,12 +38,12 @@ class Call(NamedTuple):
 
 
 def names_of_document():
-    text = DOCUMENT.read_text().split("## Functions")[1]
+    text = DOCUMENT.read_text().split("\n## Functions\n")[1]
     return sorted(set(re.findall(r"`([a-z_][a-z_0-9]*)\(", text)))
 
 
 def of_polymorphic(types):
-    """What each polymorphic type is taken for, for types of one call."""
+    """The types that the polymorphic types of one call become."""
     joined = " ".join(types)
     if "range" in joined and "any" in joined:
         for range_type, bound in RANGES.items():

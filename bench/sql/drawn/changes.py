@@ -1,6 +1,6 @@
 """Random INSERT, UPDATE, DELETE and MERGE, with RETURNING and ON CONFLICT, also as parts of WITH, on the tables of kinds.py.
 
-Each row is changed once, and has one row that it is changed by, so that the answer is the same whatever the way to it.
+Each row is changed once, by one row. So the answer is the same for every plan.
 """
 
 from .kinds import COLUMNS, ORDERED, TABLES
@@ -13,7 +13,7 @@ KEYS = {"a": ["(id)", "on constraint a_pkey"], "c": ["(i, id)", "on constraint c
 
 class Changes(Queries):
     def other(self, table, scope):
-        """What a change joins to its table: at most one row for each. With what is to hold."""
+        """A table that a change joins to its own, with at most one row for each row, and the condition of the join."""
         if not self.chance(30):
             return "", "", scope
         name = self.new_name()

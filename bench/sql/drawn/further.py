@@ -1,7 +1,7 @@
-"""Random statements of further forms: names of objects, rows as values, JSON as rows, lists of VALUES, lateral queries, first
-rows, aggregates of every kind with all their clauses, names in clauses, wrong statements, domains, labels, collations.
+"""Random statements of further forms, each small, as those of forms.py.
 
-Each is small, as those of forms.py.
+Names of objects, rows as values, JSON as rows, lists of VALUES, lateral queries, first rows; aggregates of every kind with
+all their clauses; names in clauses, wrong statements, domains, labels, collations.
 """
 
 from . import arguments

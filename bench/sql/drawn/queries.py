@@ -1,8 +1,8 @@
 """Random queries: joins, subqueries, groups, set operations, windows, recursion; and INSERT, UPDATE and DELETE.
 
-A query's rows are the same on every server whatever the way to them: an aggregate whose answer depends on the order of its
-rows has an ORDER BY that leaves only equals open, a LIMIT stands behind an order by all columns, a window's order ends with
-keys. Floats are added up only where each is a multiple of a quarter, so that sums are exact.
+A query's rows are the same on every server, for every plan. An aggregate that depends on the order of its rows has an ORDER
+BY that leaves only equal values open. A LIMIT follows an order by all columns, and a window's order ends with keys. Floats are
+added up only if each is a multiple of a quarter, so that sums are exact.
 """
 
 from .expressions import Expressions

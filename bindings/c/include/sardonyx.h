@@ -550,9 +550,8 @@ typedef struct sdx_options {
    */
   uint64_t transaction_bytes;
   /**
-   * Directory for the log of a new database, on a disk of its own, or the directory to which that of an
-   * existing one was moved. Null: its present place, or the database's directory. A segment without a log
-   * refuses it.
+   * Directory of the log, on a disk of its own: for a new database, or where the log of an existing one was
+   * moved. Null: its present place, or the database's directory. A segment without a log refuses it.
    */
   const char *log_directory;
   /**
@@ -897,8 +896,8 @@ sdx_status sdx_savepoint(struct sdx_session *session, uint64_t *savepoint);
  * Undoes all writes since a savepoint. The savepoint stays, so that it can be used again; later ones are
  * removed.
  */
-sdx_status sdx_roll_back_to(struct sdx_session *session,
-                            uint64_t savepoint);
+sdx_status sdx_rollback_to(struct sdx_session *session,
+                           uint64_t savepoint);
 
 /**
  * Removes a savepoint and later ones. Writes since then stay.
@@ -1115,9 +1114,12 @@ sdx_status sdx_schema_index(struct sdx_schema *schema,
                             uint32_t flags);
 
 /**
- * Adds a condition for every row: `balance >= 0`.
+ * Adds a condition for every row: `balance >= 0`, `length(name) > 2`. It is any expression of SQL whose result depends on
+ * the row alone, and is checked when a table is created with the schema.
  */
-sdx_status sdx_schema_check(struct sdx_schema *schema, const char *name, const char *condition);
+sdx_status sdx_schema_check(struct sdx_schema *schema,
+                            const char *name,
+                            const char *condition);
 
 /**
  * Refers to rows of another table: the values of `columns` are those of `referenced` there, a key of a
@@ -1159,8 +1161,9 @@ sdx_status sdx_statement_close(struct sdx_statement *statement);
  * data that it read was changed meanwhile. Then it had no effect: run it again, or by `sdx_transaction_run`,
  * which cannot conflict.
  *
- * Its memory is bounded: at a bound an operation returns `SDX_LIMIT` or `SDX_SNAPSHOT_ENDED`. Closing the
- * database ends it: `SDX_CLOSED`. `SDX_INSIDE_TRANSACTION` in a function that `sdx_transaction_run` calls.
+ * Its memory is bounded, and it changes at most 500,000 rows: at a bound an operation returns `SDX_LIMIT` or
+ * `SDX_SNAPSHOT_ENDED`. Closing the database ends it: `SDX_CLOSED`. `SDX_INSIDE_TRANSACTION` in a function that
+ * `sdx_transaction_run` calls.
  */
 sdx_status sdx_transaction_begin(struct sdx_tables *tables,
                                  struct sdx_transaction **transaction);

@@ -65,9 +65,8 @@ pub struct sdx_options {
     /// changes; at most 4 GiB less a page. 0: the limit of memory and of the log: 2 GiB less two segments of
     /// 64 MiB. A larger bound makes the log larger.
     pub transaction_bytes: u64,
-    /// Directory for the log of a new database, on a disk of its own, or the directory to which that of an
-    /// existing one was moved. Null: its present place, or the database's directory. A segment without a log
-    /// refuses it.
+    /// Directory of the log, on a disk of its own: for a new database, or where the log of an existing one was
+    /// moved. Null: its present place, or the database's directory. A segment without a log refuses it.
     pub log_directory: *const c_char,
     /// The same for the backup.
     pub backup_directory: *const c_char,

@@ -263,7 +263,8 @@ pub unsafe extern "C" fn sdx_schema_index(
     }
 }
 
-/// Adds a condition for every row: `balance >= 0`.
+/// Adds a condition for every row: `balance >= 0`, `length(name) > 2`. It is any expression of SQL whose result depends on
+/// the row alone, and is checked when a table is created with the schema.
 ///
 /// # Safety
 /// As for `sdx_open`.

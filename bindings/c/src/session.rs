@@ -121,11 +121,11 @@ impl SessionState {
     }
 
     /// Rolls back to a savepoint, which stays; later ones are removed.
-    pub fn roll_back_to(&mut self, number: u64) -> Result<(), Failure> {
+    pub fn rollback_to(&mut self, number: u64) -> Result<(), Failure> {
         let at = self.place_of(number)?;
         self.writing()?.savepoints.truncate(at + 1);
         let savepoints = &self.running.as_ref().expect("it is running").savepoints;
-        Ok(self.session.roll_back_to(&savepoints[at].1)?)
+        Ok(self.session.rollback_to(&savepoints[at].1)?)
     }
 
     /// Removes a savepoint and later ones.

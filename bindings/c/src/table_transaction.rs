@@ -149,8 +149,9 @@ unsafe fn store_ticket(home: &TablesState, ticket: *mut *mut sdx_ticket) -> Resu
 /// data that it read was changed meanwhile. Then it had no effect: run it again, or by `sdx_transaction_run`,
 /// which cannot conflict.
 ///
-/// Its memory is bounded: at a bound an operation returns `SDX_LIMIT` or `SDX_SNAPSHOT_ENDED`. Closing the
-/// database ends it: `SDX_CLOSED`. `SDX_INSIDE_TRANSACTION` in a function that `sdx_transaction_run` calls.
+/// Its memory is bounded, and it changes at most 500,000 rows: at a bound an operation returns `SDX_LIMIT` or
+/// `SDX_SNAPSHOT_ENDED`. Closing the database ends it: `SDX_CLOSED`. `SDX_INSIDE_TRANSACTION` in a function that
+/// `sdx_transaction_run` calls.
 ///
 /// # Safety
 /// As for `sdx_open`.

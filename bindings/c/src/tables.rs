@@ -67,6 +67,9 @@ pub unsafe extern "C" fn sdx_tables_open(
 ) -> sdx_status {
     call(|| {
         check_place("the database", tables)?;
+        // The process evaluates SQL's expressions from then on: conditions of tables, and generated columns.
+        #[cfg(feature = "sql")]
+        sardonyx_sql::enforce_checks();
         // SAFETY: the header's promise.
         let directory = unsafe { text("the directory", directory)? };
         let opened = TablesState {
@@ -264,7 +267,7 @@ pub unsafe extern "C" fn sdx_table_rows(
         let (found, table) = unsafe { (outside(tables)?, text("the table's name", table)?) };
         let counted = found.tables.read(|view| {
             let rows = view.rows(table)?;
-            Ok(rows.count())
+            rows.count()
         })?;
         // SAFETY: the header's promise.
         unsafe { store("the number of rows", rows, counted) }

@@ -144,9 +144,9 @@ pub unsafe extern "C" fn sdx_savepoint(
 /// # Safety
 /// As for `sdx_open`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sdx_roll_back_to(session: *mut sdx_session, savepoint: u64) -> sdx_status {
+pub unsafe extern "C" fn sdx_rollback_to(session: *mut sdx_session, savepoint: u64) -> sdx_status {
     // SAFETY: the header's promise.
-    unsafe { with(session, |session| session.roll_back_to(savepoint)) }
+    unsafe { with(session, |session| session.rollback_to(savepoint)) }
 }
 
 /// Removes a savepoint and later ones. Writes since then stay.

@@ -188,7 +188,7 @@ pub unsafe extern "C" fn sdx_view_rows(
         check_place("the number of rows", rows)?;
         // SAFETY: the header's promise.
         let (taken, table) = unsafe { (snapshot(view)?, text("the table's name", table)?) };
-        let counted = taken.rows(table)?.count();
+        let counted = taken.rows(table)?.count()?;
         // SAFETY: the header's promise.
         unsafe { store("the number of rows", rows, counted) }
     })

@@ -189,7 +189,7 @@ pub extern "C" fn xabort() -> c_int {
         let mapped = current(&mut mapped)?;
         mapped.check_thread()?;
         if let Some(savepoint) = mapped.nested.pop() {
-            mapped.session.roll_back_to(savepoint)?;
+            mapped.session.rollback_to(savepoint)?;
             mapped.session.release(savepoint)?;
             return Ok(0);
         }

@@ -4,7 +4,7 @@
 //!
 //! Dropping it closes the queue, which aborts it.
 
-use sardonyx::low_level::{Driving, Inside};
+use sardonyx::low_level::{Driving, Inside, LeftRows};
 use sardonyx::{Error, OpenTransaction, Tables, Transaction};
 use sardonyx_base::process::Process;
 use std::fmt;
@@ -63,9 +63,11 @@ impl Defining {
         let (begun, has_begun) = sync_channel(1);
         let tables = tables.clone();
         let run = move || {
+            // It is freed behind the stage.
+            let mut left = LeftRows::default();
             tables.run(|transaction| {
                 if let Some(open) = open {
-                    open.install(transaction)?;
+                    open.install(transaction, &mut left)?;
                 }
                 let _ = begun.send(());
                 drop(begun);

@@ -47,6 +47,15 @@ use pyo3::prelude::*;
 /// The compiled part of `sardonyx`.
 #[pymodule(gil_used = false)]
 mod _native {
+    /// The process evaluates SQL's expressions from then on: conditions of tables, and generated columns.
+    // The macro calls it in any case: a `cfg` of the function itself is not seen by it.
+    #[pymodule_init]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        #[cfg(feature = "sql")]
+        sardonyx_sql::enforce_checks();
+        Ok(())
+    }
+
     #[pymodule_export]
     use crate::definition::Definitions;
     #[pymodule_export]

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 use sardonyx::Error;
 use sardonyx::low_level::IndexEntries;
-use sardonyx::rows::{CountedRows, ReadRow};
+use sardonyx::rows::{ReadRow, ReadRows};
 use sardonyx::schema::{Schema, Value};
 use std::ops::Bound as Edge;
 use std::sync::Arc;
@@ -124,14 +124,14 @@ impl Range {
     }
 
     /// Reads the selected rows of a table.
-    pub fn of_rows<S: CountedRows>(
+    pub fn of_rows<S: ReadRows>(
         &self,
         rows: &sardonyx::rows::Rows<S>,
         want: &Want,
     ) -> Result<Got, Error> {
         match self.index() {
             Some(name) => self.of_index(rows.schema(), &rows.index(name)?, want),
-            None => want.collect(rows.schema(), rows.count(), rows.scan()),
+            None => want.collect(rows.schema(), rows.count()?, rows.scan()),
         }
     }
 }

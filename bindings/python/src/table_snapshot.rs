@@ -85,7 +85,7 @@ impl TablesSnapshot {
 
     /// The number of rows of a table.
     fn count(&self, py: Python<'_>, table: &str) -> PyResult<u64> {
-        self.read(py, table, |rows| Ok(rows.count()))
+        self.read(py, table, |rows| rows.count())
     }
 
     /// The columns of a table as a dictionary of NumPy arrays, all in the same order of rows.

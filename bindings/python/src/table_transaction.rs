@@ -403,7 +403,7 @@ impl Table {
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         let transaction = self.transaction.get();
-        let count = in_rows!(transaction, py, self.name, |rows| Ok(rows.count()))?;
+        let count = in_rows!(transaction, py, self.name, |rows| rows.count())?;
         Ok(count as usize)
     }
 

@@ -268,7 +268,7 @@ impl Tables {
 
     /// The number of rows of a table.
     fn count(&self, py: Python<'_>, table: &str) -> PyResult<u64> {
-        self.read_rows(py, table, |rows| Ok(rows.count()))
+        self.read_rows(py, table, |rows| rows.count())
     }
 
     /// Closes the database.

@@ -175,10 +175,10 @@ impl ThreadSession {
         Ok(self.lent.with(|session| session.savepoint())?)
     }
 
-    pub fn roll_back_to(&self, py: Python<'_>, savepoint: &Savepoint) -> Result<(), Failure> {
+    pub fn rollback_to(&self, py: Python<'_>, savepoint: &Savepoint) -> Result<(), Failure> {
         let mut handed = lock(&self.handed);
         self.check_runner(&handed)?;
-        self.lent.with(|session| session.roll_back_to(savepoint))?;
+        self.lent.with(|session| session.rollback_to(savepoint))?;
         if handed.changed {
             self.look_up(py, &mut handed)?;
         }

@@ -133,7 +133,7 @@ impl Nested {
             return Err(Failure::from(SegmentError::NoTransaction).into());
         };
         if failed(&exception) {
-            without_forked(self.session.get().roll_back_to(py, &savepoint))?;
+            without_forked(self.session.get().rollback_to(py, &savepoint))?;
         }
         Ok(false)
     }

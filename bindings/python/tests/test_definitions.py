@@ -114,7 +114,7 @@ def test_what_waits_for_the_stage_is_refused_where_a_transaction_has_it(shop):
         ):
             with pytest.raises(sardonyx.InsideTransaction):
                 inside()
-        # What it did before is in it.
+        # The transaction keeps its earlier changes.
         tx["orders"].update(7, note=str(tx["orders"][7]["n"]))
     assert shop.get("orders", 7) == {"id": 7, "customer": 1, "n": 9, "note": "9"}
 

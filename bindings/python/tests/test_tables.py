@@ -38,6 +38,20 @@ def test_a_block_commits_or_undoes(bank):
     assert bank.count("accounts") == 1
 
 
+def test_conditions_are_any_of_sql(bank):
+    checks = {"even": "b % 2 = 0", "named": "length(trim(name)) > 2"}
+    for _ in range(2):
+        bank.create_table("evens", {"id": "i64", "b": "i64", "name": "text"}, key="id", checks=checks)
+    with bank.transaction() as tx:
+        tx["evens"].insert(id=1, b=2, name="Ada")
+        for wrong, of in [({"b": 3}, "even"), ({"name": "A  "}, "named")]:
+            with pytest.raises(sardonyx.Refused, match=of):
+                tx["evens"].update(1, **wrong)
+    assert bank.get("evens", 1) == {"id": 1, "b": 2, "name": "Ada"}
+    with pytest.raises(sardonyx.Refused, match="IMMUTABLE"):
+        bank.create_table("later", {"id": "i64"}, key="id", checks={"now": "id < extract(epoch from now())"})
+
+
 def test_integers_at_the_ends_of_64_bits_come_back(bank):
     bank.create_table("numbers", {"id": "i64", "wide": "i128", "unsigned": "u128"}, key="id")
     ends = [0, -1, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64 - 1, 2**64, 2**127 - 1, -(2**127)]

@@ -4,14 +4,18 @@
 //! request that does not fit any more is refused, and everything is returned when the share is dropped, if not before
 //! ([`Share::give`]).
 //!
+//! At the bound, those who can do without some give it back ([`Reclaim`]).
+//!
 //! The process's watcher may set that memory is short altogether ([`Budget::set_short`]): then shares grow no further
 //! than their first step.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// A share grows by at least so many bytes.
 const STEP_BYTES: usize = 256 << 10;
+/// The divisor of the bound that gives the bytes given back at a time: a request in small steps does not ask for each of them.
+const RECLAIMED_OF: usize = 64;
 
 /// Memory that many share.
 #[derive(Debug)]
@@ -19,6 +23,16 @@ pub struct Budget {
     bytes_max: AtomicUsize,
     taken: AtomicUsize,
     is_short: AtomicBool,
+    reclaim: OnceLock<Weak<dyn Reclaim>>,
+}
+
+/// Holds memory of a budget that it can give back when others need it.
+pub trait Reclaim: Send + Sync {
+    /// Bytes that it can give back now: a cheap question.
+    fn held(&self) -> usize;
+
+    /// Gives back at least so many bytes. Returns false, and gives back none, if it has less.
+    fn reclaim(&self, bytes: usize) -> bool;
 }
 
 impl Default for Budget {
@@ -28,6 +42,7 @@ impl Default for Budget {
             bytes_max: AtomicUsize::new(usize::MAX),
             taken: AtomicUsize::new(0),
             is_short: AtomicBool::new(false),
+            reclaim: OnceLock::new(),
         }
     }
 }
@@ -50,6 +65,12 @@ impl Budget {
     /// Sets the bound. Bytes taken already stay.
     pub fn set_bytes_max(&self, bytes_max: usize) {
         self.bytes_max.store(bytes_max, Ordering::Relaxed);
+    }
+
+    /// At the bound, this gives memory back. The first one that is set stays.
+    pub fn set_reclaim(&self, reclaim: Weak<dyn Reclaim>) {
+        // A second one is not used.
+        let _ = self.reclaim.set(reclaim);
     }
 
     /// Says whether the process is short of memory.
@@ -85,6 +106,25 @@ impl Budget {
         self.taken() > self.bytes_max.load(Ordering::Relaxed)
     }
 
+    /// Bytes that may be taken, with those that are given back for them.
+    pub fn room(&self) -> usize {
+        let held = self.reclaimer().map_or(0, |reclaim| reclaim.held());
+        self.left().saturating_add(held)
+    }
+
+    /// Has so many bytes given back, or all that can be.
+    pub fn give_back(&self, bytes: usize) {
+        if let Some(reclaim) = self.reclaimer() {
+            let bytes = bytes.min(reclaim.held());
+            // Meanwhile it may hold less: the next call asks again.
+            let _ = bytes > 0 && reclaim.reclaim(bytes);
+        }
+    }
+
+    fn reclaimer(&self) -> Option<Arc<dyn Reclaim>> {
+        self.reclaim.get().and_then(Weak::upgrade)
+    }
+
     /// That there are no more.
     pub fn exhausted(&self) -> Exhausted {
         let bytes_max = self.bytes_max.load(Ordering::Relaxed);
@@ -93,6 +133,22 @@ impl Budget {
     }
 
     fn take(&self, bytes: usize) -> Result<(), Exhausted> {
+        while let Err(exhausted) = self.try_take(bytes) {
+            let missing = bytes.saturating_sub(self.left()).max(1);
+            let Some(reclaim) = self.reclaimer() else {
+                return Err(exhausted);
+            };
+            let part = self.bytes_max.load(Ordering::Relaxed) / RECLAIMED_OF;
+            let wanted = missing.max(part.min(reclaim.held()));
+            // Others may have taken it back since the question.
+            if !reclaim.reclaim(wanted) && !reclaim.reclaim(missing) {
+                return Err(exhausted);
+            }
+        }
+        Ok(())
+    }
+
+    fn try_take(&self, bytes: usize) -> Result<(), Exhausted> {
         let bytes_max = self.bytes_max.load(Ordering::Relaxed);
         let taken = self.taken.fetch_add(bytes, Ordering::Relaxed);
         if taken.saturating_add(bytes) > bytes_max {
@@ -127,6 +183,11 @@ impl Share {
         self
     }
 
+    /// The bytes that it has.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The bound of the budget.
     pub fn bytes_max(&self) -> usize {
         self.budget.bytes_max.load(Ordering::Relaxed)
@@ -144,7 +205,7 @@ impl Share {
     /// Bytes up to which it can grow now, with those that it has.
     pub fn room(&self) -> usize {
         let more = match self.budget.check() {
-            Ok(()) => self.budget.left(),
+            Ok(()) => self.budget.room(),
             Err(_) => 0,
         };
         self.bytes.saturating_add(more)
@@ -207,6 +268,50 @@ mod tests {
         drop(one);
         other.cover(500 << 10).unwrap();
         drop(other);
+        assert_eq!(budget.taken(), 0);
+    }
+
+    #[test]
+    fn memory_is_given_back_at_the_bound_if_it_is_enough() {
+        #[derive(Debug)]
+        struct Held(std::sync::Mutex<Vec<Share>>);
+        impl Reclaim for Held {
+            fn held(&self) -> usize {
+                let held = self.0.lock().unwrap();
+                held.iter().map(Share::bytes).sum()
+            }
+
+            fn reclaim(&self, bytes: usize) -> bool {
+                let mut held = self.0.lock().unwrap();
+                let is_enough = held.iter().map(Share::bytes).sum::<usize>() >= bytes;
+                if is_enough {
+                    held.pop();
+                }
+                is_enough
+            }
+        }
+        let budget = Arc::new(Budget::default());
+        budget.set_bytes_max(1 << 20);
+        let share = |bytes: usize| {
+            let mut share = Share::of(budget.clone());
+            share.cover(bytes).map(|()| share)
+        };
+        let all: Vec<_> = (0..3).map(|_| share(STEP_BYTES).unwrap()).collect();
+        let held = Arc::new(Held(std::sync::Mutex::new(all)));
+        let weak = Arc::downgrade(&held);
+        budget.set_reclaim(weak);
+        let one = share(STEP_BYTES).unwrap();
+        assert_eq!(held.0.lock().unwrap().len(), 3);
+        // An answer may take what would be given back for it.
+        assert_eq!((one.room(), budget.left()), (1 << 20, 0));
+        assert!(share(4 * STEP_BYTES).is_err());
+        assert_eq!(held.0.lock().unwrap().len(), 3);
+        let two = share(2 * STEP_BYTES).unwrap();
+        assert_eq!(held.0.lock().unwrap().len(), 1);
+        // If the whole process is short, as much is given back as there is.
+        budget.give_back(usize::MAX);
+        assert_eq!(held.0.lock().unwrap().len(), 0);
+        drop((one, two, held));
         assert_eq!(budget.taken(), 0);
     }
 

@@ -73,7 +73,7 @@ pub fn of_a_seed<T>(seed: u64, run: impl FnOnce() -> T) -> T {
     run()
 }
 
-/// The stream of a seed that stands for the operating system's numbers; explorations draw from others.
+/// The stream of a seed that replaces the operating system's numbers; explorations draw from others.
 const OF_THE_SYSTEM: u64 = 0x6F73;
 
 /// An unpredictable number: from the operating system, also in a forked child, which would otherwise continue its

@@ -138,6 +138,8 @@ pub enum Reason {
     Shutdown,
     /// The awaited thing can be had in another way.
     Elsewhere,
+    /// It has walked over more rows than its caller lets it, which runs it in another way.
+    TooLong,
 }
 
 const REQUEST: u8 = 1;
@@ -151,6 +153,8 @@ pub struct Interrupt {
     reason: AtomicU8,
     /// In nanoseconds since [`start`]; 0 for none.
     deadline: AtomicU64,
+    /// One more than the rows over which the statement may still walk; 0 without a bound.
+    rows_left: AtomicU64,
 }
 
 /// The moment from which deadlines are counted.
@@ -195,6 +199,41 @@ impl Interrupt {
     pub fn set_deadline(&self, until: Option<Instant>) {
         self.deadline
             .store(until.map_or(0, nanoseconds), Ordering::Relaxed);
+    }
+
+    /// Sets a bound on the rows over which is walked ([`Interrupt::walked`]).
+    pub fn set_rows_max(&self, rows: u64) {
+        self.rows_left
+            .store(rows.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Removes the bound. Returns true if it was reached.
+    pub fn take_rows_max(&self) -> bool {
+        let left = self.rows_left.load(Ordering::Relaxed);
+        if left > 0 {
+            self.rows_left.store(0, Ordering::Relaxed);
+        }
+        left == 1
+    }
+
+    /// Notes rows over which a statement has walked. Returns [`Reason::TooLong`] if it may walk over no more, or as
+    /// [`Interrupt::take`]. One thread at a time walks.
+    #[inline]
+    pub fn walked(&self, rows: u64) -> Option<Reason> {
+        let is_beyond = self.count_rows(rows);
+        self.take().or(is_beyond.then_some(Reason::TooLong))
+    }
+
+    /// Notes such rows. Returns true if there is a bound, and it is reached.
+    #[inline]
+    pub fn count_rows(&self, rows: u64) -> bool {
+        let left = self.rows_left.load(Ordering::Relaxed);
+        if left == 0 {
+            return false;
+        }
+        let left = left.saturating_sub(rows).max(1);
+        self.rows_left.store(left, Ordering::Relaxed);
+        left == 1
     }
 
     /// True if nothing is to be looked at: the cheap question.
@@ -274,6 +313,11 @@ pub fn is_observed() -> bool {
     STEP_ASIDE.get().is_some() || SCOPE.with_borrow(Option::is_some)
 }
 
+/// Notes rows over which the calling thread has walked. Returns the reason to end, if there is one ([`Interrupt::walked`]).
+pub fn walked(rows: u64) -> Option<Reason> {
+    SCOPE.with_borrow(|scope| scope.as_ref()?.interrupt.walked(rows))
+}
+
 /// The reason to end the wait of the calling thread, if there is one.
 pub fn interruption() -> Option<Reason> {
     SCOPE.with_borrow(|scope| {
@@ -330,6 +374,25 @@ mod tests {
         assert_eq!(interrupt.take(), Some(Reason::Timeout));
         interrupt.set_deadline(None);
         assert_eq!(interrupt.take(), None);
+    }
+
+    #[test]
+    fn a_walk_ends_beyond_its_bound_on_rows_and_a_request_ends_it_before() {
+        let interrupt = Arc::new(Interrupt::default());
+        assert_eq!(interrupt.walked(1_000_000), None);
+        interrupt.set_rows_max(1000);
+        assert_eq!(interrupt.walked(600), None);
+        assert_eq!(interrupt.walked(0), None);
+        let walked = interruptible(&interrupt, None, || walked(399));
+        assert_eq!(walked, None);
+        assert!(!interrupt.count_rows(0));
+        assert_eq!(interrupt.walked(1), Some(Reason::TooLong));
+        assert_eq!(interrupt.walked(0), Some(Reason::TooLong));
+        interrupt.request();
+        assert_eq!(interrupt.walked(1), Some(Reason::Request));
+        assert!(interrupt.take_rows_max());
+        assert_eq!(interrupt.walked(1_000_000), None);
+        assert!(!interrupt.take_rows_max());
     }
 
     #[test]

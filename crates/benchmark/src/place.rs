@@ -1,4 +1,4 @@
-//! The place of an experiment's database or segments, which is removed at the end, even if a signal ends a program that
+//! The place of an experiment's database or segments. It is removed at the end, also if a signal ends a program that
 //! watches for signals ([`sardonyx_command::ending`]).
 
 use crate::BenchmarkError;

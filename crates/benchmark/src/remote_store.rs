@@ -1,4 +1,4 @@
-//! A store for the log of an experiment's database, with an imposed time of a put, so that one machine can measure
+//! A store for the log of an experiment's database. It imposes a time on each put, so that one machine can measure
 //! stores at any distance.
 
 use sardonyx::hosts::{DurableAt, RemoteLog, RemotePlace};

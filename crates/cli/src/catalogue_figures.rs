@@ -110,7 +110,7 @@ impl CatalogueFigures {
             let Ok(rows) = view.rows_of(line.number as u16) else {
                 continue;
             };
-            line.rows = Some(rows.count());
+            line.rows = rows.count().ok();
             let columns = rows.schema().live_columns();
             let columns = columns.map(|(_, column)| Column {
                 name: column.name.clone(),

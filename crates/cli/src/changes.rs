@@ -34,6 +34,9 @@ const READINGS_MAX: usize = 8;
 /// an interrupt or a termination signal. Continue with --from and the "next" of the last line that you handled: no
 /// change is lost or comes twice. A position older than the kept changes is an error that names the oldest one.
 ///
+/// Each host of a database whose log is in a store has the changes, at the same positions: continue on another host when
+/// one fails. A change is printed when the store has it, so no host continues without it.
+///
 /// Examples:
 ///   sardonyx changes bank.sdx --keep accounts
 ///   sardonyx changes bank.sdx --table accounts --follow
@@ -94,28 +97,25 @@ impl Arguments {
             let text = "changes are read from the directory: --store goes with --keep and --forget";
             return Err(UsageError::Arguments(text.into()).into());
         }
-        let home = self.target.disk()?;
-        if home.list("")?.iter().any(|name| name == STORE_FILE) {
-            return Err(UsageError::Arguments(
-                "the log of this database is in a store, too, and entries that only this directory has may be cut off: make a copy by `sardonyx \
-                 store clone PLACE COPY`, and read its changes; their positions are the same"
-                    .into(),
-            )
-            .into());
-        }
         let from = self.from.unwrap_or(JournalPosition::START);
         if !self.follow {
             let files = self.target.files(output)?;
             let manifest = Manifest::read(&*files.disk)?;
-            let reading = Reading::new(files.disk.clone(), manifest, from, files.beside_writer());
+            let is_of_store = || anyhow::Ok(files.disk.list("")?.iter().any(|it| it == STORE_FILE));
+            let up_to = match files.beside_writer() || is_of_store()? {
+                true => UpTo::Durable,
+                false => UpTo::LogEnd,
+            };
+            let reading = Reading::new(files.disk.clone(), manifest, from, up_to);
             self.print(reading, None, output)?;
             return Ok(Exit::Done);
         }
         let end = end_requested(self.until_input_ends);
-        // Without the database's lock: a server may open and close it meanwhile.
+        // Without the database's lock: a server may open and close it meanwhile, and put it into a store.
+        let home = self.target.disk()?;
         let manifest = Manifest::read(&*home)?;
         let disk = find_for_reading(&home, &manifest)?;
-        let reading = Reading::new(disk, manifest, from, true);
+        let reading = Reading::new(disk, manifest, from, UpTo::Durable);
         self.print(reading, Some(&end), output)?;
         Ok(Exit::Done)
     }
@@ -164,27 +164,41 @@ impl Arguments {
     }
 }
 
+/// The end of what is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum UpTo {
+    /// Of the log, which no other process writes.
+    LogEnd,
+    /// Of its durable part: another process may have the database open. With a store, of the part that is there, too: what
+    /// only this directory has may be cut off.
+    Durable,
+}
+
+impl UpTo {
+    fn end(self, disk: &Arc<dyn Disk>, manifest: &Manifest) -> Option<LogEndBeside> {
+        match self {
+            UpTo::LogEnd => None,
+            UpTo::Durable => Some(LogEndBeside::new(disk, manifest)),
+        }
+    }
+}
+
 /// A place in the changes of a database's files.
 struct Reading {
     disk: Arc<dyn Disk>,
     manifest: Manifest,
     /// The next position.
     from: JournalPosition,
-    /// Of a database that another process may have open.
+    up_to: UpTo,
     end: Option<LogEndBeside>,
     changes: Option<Changes>,
 }
 
 impl Reading {
-    /// `is_beside`: another process may have the database open.
-    fn new(
-        disk: Arc<dyn Disk>,
-        manifest: Manifest,
-        from: JournalPosition,
-        is_beside: bool,
-    ) -> Reading {
+    fn new(disk: Arc<dyn Disk>, manifest: Manifest, from: JournalPosition, up_to: UpTo) -> Reading {
         Reading {
-            end: is_beside.then(|| LogEndBeside::new(&disk, &manifest)),
+            up_to,
+            end: up_to.end(&disk, &manifest),
             disk,
             manifest,
             from,
@@ -206,7 +220,7 @@ impl Reading {
             }
             // A server may have opened it since.
             self.manifest = Manifest::read(&*self.disk)?;
-            self.end = Some(LogEndBeside::new(&self.disk, &self.manifest));
+            self.end = self.up_to.end(&self.disk, &self.manifest);
         }
     }
 
@@ -243,7 +257,7 @@ impl Reading {
             self.from = change.next();
         }
         if let Some(group) = before_group {
-            // The groups before have no further changes.
+            // The groups before have no further changes: a log that ended earlier would be an error.
             self.from = self.from.max(JournalPosition { group, row: 0 });
         }
         self.changes = Some(changes);
@@ -272,4 +286,55 @@ fn object_of(row: &RowRef<'_, OneRow>) -> anyhow::Result<Map<String, Json>> {
         }
     }
     Ok(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx::Tables;
+    use sardonyx::record;
+    use sardonyx_storage::disk::RealDisk;
+
+    record! {
+        #[table("items", key = id)]
+        #[derive(Debug)]
+        struct Item {
+            id: u64,
+        }
+    }
+
+    #[test]
+    fn i12_a_reader_goes_on_where_the_log_ended_and_not_where_it_should_have() {
+        let machine = tempfile::tempdir().unwrap();
+        let path = machine.path().join("bank.sdx");
+        let commit = |id| {
+            let tables = Tables::open(&path).unwrap();
+            let items = tables.table::<Item>().unwrap();
+            tables.keep_changes("items").unwrap();
+            tables.run(|tx| tx.insert(items, &Item { id })).unwrap();
+            tables.close().unwrap();
+        };
+        commit(1);
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(&path).unwrap());
+        // A directory that is made anew had a later end before.
+        let mut manifest = Manifest::read(&*disk).unwrap();
+        let end = manifest.log_end.group;
+        manifest.log_end.group += 50;
+        let start = JournalPosition::START;
+        let mut reading = Reading::new(disk, manifest, start, UpTo::Durable);
+        let mut read = || {
+            let mut count = 0;
+            let each = |_: &Change| {
+                count += 1;
+                Ok(())
+            };
+            reading.read(each).unwrap();
+            (count, reading.from.group)
+        };
+        assert_eq!(read(), (1, end));
+        assert_eq!(read(), (0, end));
+        commit(2);
+        let (count, group) = read();
+        assert!(count == 1 && group > end && group < end + 50, "{group}");
+    }
 }

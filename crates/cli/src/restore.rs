@@ -6,6 +6,7 @@ use crate::{backup, verify};
 use anyhow::Context;
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
+use sardonyx_storage::engine::LOCK_FILE;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -108,10 +109,12 @@ impl Arguments {
     }
 }
 
-/// Refuses a directory that is not empty: a drill would delete its files.
+/// Refuses a directory that is not empty: a drill would delete its files. An attempt that failed leaves its lock's file.
 fn check_empty(path: &Path) -> Result<(), UsageError> {
     let is_taken = match std::fs::read_dir(path) {
-        Ok(mut entries) => entries.next().is_some(),
+        Ok(mut entries) => {
+            entries.any(|entry| entry.is_ok_and(|entry| entry.file_name() != LOCK_FILE))
+        }
         Err(_) => path.exists(),
     };
     match is_taken {

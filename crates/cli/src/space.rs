@@ -93,8 +93,8 @@ impl Found<'_> {
     /// The number of rows of a table; 0 if it is not known without reading them.
     pub fn count(&self, table: &str) -> anyhow::Result<u64> {
         Ok(match self {
-            Found::Tables(space) => space.view().rows(table)?.count(),
-            Found::Committed(snapshot) => snapshot.rows(table)?.count(),
+            Found::Tables(space) => space.view().rows(table)?.count()?,
+            Found::Committed(snapshot) => snapshot.rows(table)?.count()?,
             Found::OfNodes(_) => 0,
         })
     }

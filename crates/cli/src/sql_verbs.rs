@@ -29,6 +29,6 @@ pub fn exit_of(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     let of_nodes = cause.downcast_ref::<ServerError>();
     let is_usage = cause.is::<ConfigurationError>()
         || cause.is::<OptionsError>()
-        || matches!(of_nodes, Some(ServerError::OfNodes { .. }));
+        || matches!(of_nodes, Some(ServerError::OfNodes));
     is_usage.then_some(Exit::Usage)
 }

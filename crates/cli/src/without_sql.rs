@@ -35,7 +35,7 @@ missing! {
     Password, "Make the verifier of a user's password", "a server's password is";
     Rows, "Print a table's rows", "printing rows is";
     Schema, "Print the statements that make the tables", "printing a schema is";
-    Serve, "Serve a database to PostgreSQL's and Redis' clients", "a server is";
+    Serve, "Serve a database to PostgreSQL and Redis clients", "a server is";
     Sql, "Run SQL", "SQL is";
     Top, "Show what a server does", "looking at a server is";
 }

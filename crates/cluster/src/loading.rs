@@ -27,7 +27,15 @@ const IDLE_WAIT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Loading<'a> {
     cluster: &'a Cluster,
-    _locked: File,
+    locked: File,
+}
+
+impl Drop for Loading<'_> {
+    fn drop(&mut self) {
+        // Closing alone would leave the lock to a process that another thread starts at this moment: until it runs its
+        // program, it has the file open, too.
+        let _ = self.locked.unlock();
+    }
 }
 
 /// A node that was lost during a load: its process ended, or it stopped.
@@ -95,7 +103,7 @@ impl Cluster {
         match self.loaded_slot() {
             None => Ok(Loading {
                 cluster: self,
-                _locked: file,
+                locked: file,
             }),
             slot => Err(self.loaded_already(slot)),
         }

@@ -1,7 +1,7 @@
 //! The process of a node, or of the page server of loosely coupled nodes. It joins, accepts requests at its socket, and
 //! leaves in order on request or on a signal to end. If the others continued without its node, the process joins them
-//! again as a new node. If its node has stopped for another reason, such as a long absence of its page server, the
-//! process ends with that error and its slot is free.
+//! again as a new node. If its node has stopped for another reason, the process ends with that error, and its slot is
+//! free. A long absence of its page server is an example.
 
 use crate::bank::Bank;
 use crate::coupled::{CoupledNode, any_slot_is_locked};

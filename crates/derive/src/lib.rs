@@ -3,10 +3,10 @@
 //! `#[derive(Record)]` writes how a struct's fields become columns and come back; the trait is `sardonyx_rows::Record`.
 //! Fields that it cannot store are refused with a message that names Sardonyx and the remedy.
 //!
-//! Pages come from disk, and memory of a segment from other processes, some of them written in C or Python. So a type is
-//! plain data only if every bit pattern is one of its values and every byte of it is one of its fields.
-//! `#[derive(Resident)]` proves that while the program is compiled, or refuses with a message that names the remedy.
-//! The trait itself, with examples, is `sardonyx_base::resident::Resident`.
+//! Pages come from disk, and memory of a segment from other processes, some of them written in C or Python. So a type
+//! is plain data only if every bit pattern is one of its values, and every byte is of a field. `#[derive(Resident)]`
+//! proves that while the program is compiled, or refuses with a message that names the remedy. The trait itself, with
+//! examples, is `sardonyx_base::resident::Resident`.
 
 mod declared;
 mod enumeration;

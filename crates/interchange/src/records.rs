@@ -163,18 +163,16 @@ impl Scan {
         match (self, byte) {
             (Scan::Wrong(_), _) => self,
             (Scan::Return, b'\n') => Scan::Return,
-            (Scan::Return, _) => Scan::Wrong(
-                "a carriage return stands outside of quotes, without a line feed behind it",
-            ),
+            (Scan::Return, _) => {
+                Scan::Wrong("a carriage return outside of quotes, without a line feed after it")
+            }
             (Scan::Start | Scan::Closed, b'"') => Scan::Quoted,
             (Scan::Quoted, b'"') => Scan::Closed,
             (Scan::Quoted, _) => Scan::Quoted,
             (Scan::Start | Scan::Plain | Scan::Closed, _) if byte == delimiter => Scan::Start,
             (Scan::Start | Scan::Plain | Scan::Closed, b'\r') => Scan::Return,
             (Scan::Closed, b'\n') => Scan::Closed,
-            (Scan::Closed, _) => {
-                Scan::Wrong("something stands between a closing quote and the next delimiter")
-            }
+            (Scan::Closed, _) => Scan::Wrong("text between a closing quote and the next delimiter"),
             (Scan::Plain, b'"') => {
                 Scan::Wrong("a quote is in a field that does not begin with one")
             }

@@ -1,6 +1,6 @@
 //! The cost of an old reader for a writer. The same transactions run alternately on two segments. One has no reader.
-//! On the other, a snapshot of this process, or an idle transaction of another process, begins before the first
-//! transaction and is open until after the last.
+//! The other one has a reader from before the first transaction until after the last: a snapshot of this process, or an
+//! idle transaction of another process.
 //!
 //! ```text
 //! old_snapshot [PAGES] [WORDS] [COMMITS] [snapshot|idle|sessions] [asynchronous|signal|explicit]

@@ -2,7 +2,6 @@
 
 use crate::heap::HeapError;
 use crate::memory::{GrowError, PlaceError};
-use crate::segment::RunError;
 use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::log::SharedLogError;
@@ -133,8 +132,8 @@ pub enum SegmentError {
         /// For how long it has been found stopped.
         seconds: u64,
     },
-    /// The transaction is committed and seen by all, but a process that is stopped writes the log for all,
-    /// so that it is not durable yet. It can be waited for again.
+    /// The transaction is committed and seen by all, and not durable yet: the process that writes the log for all is
+    /// stopped. It can be waited for again.
     #[error(
         "committed, but not durable yet: process {process}, which writes the log for all, has been \
          stopped (state {state}) for {seconds} s: continue it (`kill -CONT {process}`) or end it \
@@ -291,6 +290,17 @@ impl CrateError for HeapError {
             error => error.kind()(error.into()),
         }
     }
+}
+
+/// Why [`Segment::run`](crate::Segment::run) returned without having done anything.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError<E> {
+    /// The closure said so.
+    #[error("{0}")]
+    Refused(E),
+    /// The segment failed.
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
 }
 
 /// The closure's error is the program's, the segment's says its kind.

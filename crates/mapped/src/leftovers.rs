@@ -1,9 +1,9 @@
 //! Shared memories that dead processes left: found and removed.
 //!
-//! A process on a shared memory holds a lock on its place in the file for as long as it lives, however it ends, and in
-//! any container. So a file without a locked place has no user. A database's file is then worthless: the next opening
-//! recovers the database from its directory. A file without a durable database has the last committed state, until it
-//! is opened again or removed here.
+//! A process on a shared memory holds a lock on its place in the file as long as it lives. However it ends, and in any
+//! container, the lock ends with it. So a file without a locked place has no user. A database's file is then worthless:
+//! the next opening recovers the database from its directory. A file without a durable database has the last committed
+//! state, until it is opened again or removed here.
 //!
 //! A process that attaches to such a file just then is kept from working on one without a name: see
 //! `Region::attach`.
@@ -25,8 +25,8 @@ const DURABLE_AT: usize = 32;
 /// The shared memories in a directory that no process is on. Files of other users, which cannot be looked
 /// at, are left out.
 ///
-/// Every file there is opened and closed, by which this process loses the POSIX locks that it may have on files
-/// of its own there, but for shared memories. So does [`remove`].
+/// This opens and closes every file there. So this process loses POSIX locks that it has on files of its own there,
+/// except on shared memories. So does [`remove`].
 ///
 /// # Errors
 /// The directory cannot be read.

@@ -1,10 +1,10 @@
 //! The face on which serial code is written: one range of bytes that grows, and checked typed
 //! access to places in it.
 //!
-//! A data structure that is written against [`Memory`] knows nothing of transactions: it runs on
-//! [`PlainMemory`], and unchanged in a transaction, whose view of the segment is a `Memory` too.
-//! Every access is checked against the memory's bounds and the type's alignment, so a link that
-//! was damaged on disk is a [`PlaceError`], never undefined behaviour.
+//! A data structure that is written against [`Memory`] knows nothing of transactions: it runs on [`PlainMemory`], and
+//! unchanged in a transaction, whose view of the segment is a `Memory` too. Every access is checked against the
+//! memory's bounds and the type's alignment. So a link that was damaged on disk is a [`PlaceError`], never undefined
+//! behaviour.
 
 mod plain;
 

@@ -7,6 +7,7 @@
 
 use crate::error::SegmentError;
 use crate::group::SharedLog;
+use crate::here::Here;
 use crate::leftovers;
 use crate::options::ADDRESS_SPACE_BYTES_MAX;
 use crate::process_state::{Policies, ProcessState, RingLog};
@@ -58,21 +59,11 @@ struct Known {
     closed: Arc<AtomicBool>,
 }
 
-/// Says, when it is dropped, that everything of a process' state is closed: its last field.
-#[derive(Debug)]
-pub(crate) struct Here {
-    process: Process,
-    closed: Arc<AtomicBool>,
-}
-
-impl Drop for Here {
-    fn drop(&mut self) {
-        if self.process.is_current() {
-            self.closed.store(true, Ordering::SeqCst);
-            drop(OPEN.lock());
-            CLOSED.notify_all();
-        }
-    }
+/// Wakes the openings that wait until a segment is closed.
+fn wake() {
+    // An opening that has looked already waits before this returns.
+    drop(OPEN.lock());
+    CLOSED.notify_all();
 }
 
 /// The process's open segment of a path, or else that which `open` opens. If it is being closed, that comes
@@ -101,6 +92,7 @@ pub(crate) fn once(
     state.here = Some(Here {
         process,
         closed: closed.clone(),
+        wake,
     });
     let state = Arc::new(state);
     let known = Known {
@@ -303,8 +295,8 @@ impl Durable {
         }
     }
 
-    /// The last one out makes everything durable, marks the log's end and removes the shared memory, also
-    /// if that or the database's directory is of no use any more.
+    /// The last process makes everything durable, marks the log's end and removes the shared memory. It does so also if
+    /// that or the database's directory is of no use any more.
     fn close(&self) -> Result<(), SegmentError> {
         let opening = lock_opening(&self.disk).map_err(OpenError::from);
         self.region.leave();

@@ -34,8 +34,8 @@ pub(crate) const ADDRESS_SPACE_BYTES_MAX: u64 = ADDRESSABLE_BYTES / 2;
 const ADDRESSABLE_BYTES: u64 = 128 << 40;
 
 /// The most that a segment can have unless chosen: every view, the shared memory and the checkpoints' copies each take
-/// as much of the process' address space. It is so little that all sessions of a segment fit into the 128 TiB that a
-/// process can address, with a quarter of it left for everything else.
+/// as much of the process' address space. With this size, all sessions of a segment fit into the 128 TiB that a process
+/// can address. A quarter is left for all else.
 fn usual_address_space() -> u64 {
     const USUAL: u64 = 96 << 30;
     const _: () = assert!(USUAL * SLOTS as u64 <= ADDRESSABLE_BYTES / 4 * 3);
@@ -120,9 +120,8 @@ impl Options {
     }
 
     /// Bytes of redo records kept in memory: for snapshots that are older than the last commit, and for the log. A
-    /// transaction whose records would take more than a quarter has memory of its own for them, until they are durable
-    /// and every snapshot has them. Rounded up to a power of two; at most 1 TiB. It counts when the shared memory is
-    /// made.
+    /// transaction whose records would take more than a quarter keeps them in memory of its own, until they are durable
+    /// and in every snapshot. Rounded up to a power of two; at most 1 TiB. It counts when the shared memory is made.
     pub fn versions_bytes(mut self, bytes: u64) -> Self {
         self.versions_bytes = bytes;
         self

@@ -3,8 +3,8 @@
 //! without a clock. Only with the feature `planted-faults`, which the tests of this crate turn on and nothing
 //! else does; without it every call here is nothing.
 //!
-//! A proof needs them: a checker that never sees an anomaly may be blind, and a death between two
-//! particular stores is met by random kills once in a million.
+//! A proof needs them: a checker that never sees an anomaly may be blind. Of a million random kills, one meets a death
+//! between two particular stores.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

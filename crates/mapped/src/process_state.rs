@@ -3,7 +3,7 @@
 use crate::awaiting::Awaiting;
 use crate::conflicts::ConflictCounts;
 use crate::error::SegmentError;
-use crate::opening::Here;
+use crate::here::Here;
 use crate::planted::{self, Step};
 use crate::shared::region::Region;
 use crate::shared::ring;

@@ -1,7 +1,7 @@
 //! The segment that a program opens.
 
 use crate::conflicts::Conflicts;
-use crate::error::SegmentError;
+use crate::error::{RunError, SegmentError};
 use crate::mechanism::MechanismKind;
 use crate::options::Options;
 use crate::process_state::ProcessState;
@@ -24,17 +24,6 @@ const ATTEMPTS_BEFORE_PRIORITY: u32 = 6;
 thread_local! {
     /// Segments on which this thread is running a transaction.
     static RUNNING: RefCell<Vec<*const Inner>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Why [`Segment::run`] returned without having done anything.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError<E> {
-    /// The closure said so.
-    #[error("{0}")]
-    Refused(E),
-    /// The segment failed.
-    #[error(transparent)]
-    Segment(#[from] SegmentError),
 }
 
 /// A segment of memory that is shared, transactional and, if it has a directory, durable. Cloning it

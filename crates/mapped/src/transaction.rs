@@ -65,7 +65,7 @@ impl<'a> Transaction<'a> {
         // Its end is this one's.
         std::mem::forget(inner);
         if outcome.is_err() {
-            self.roll_back_to(&savepoint)?;
+            self.rollback_to(&savepoint)?;
         }
         Ok(outcome)
     }
@@ -76,8 +76,8 @@ impl<'a> Transaction<'a> {
     }
 
     /// Goes back: the changes since are undone. Savepoints made since must not be used any more.
-    pub fn roll_back_to(&mut self, savepoint: &Savepoint) -> Result<(), SegmentError> {
-        self.session.roll_back_to(savepoint)
+    pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<(), SegmentError> {
+        self.session.rollback_to(savepoint)
     }
 
     /// True if it can no longer commit in any case, because its snapshot kept versions for too long. It sees its

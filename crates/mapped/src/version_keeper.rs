@@ -1,11 +1,11 @@
 //! The keeper: a thread of each process that lets writers go on when one of its process' sessions keeps
 //! old versions for too long.
 //!
-//! A snapshot keeps base pages from being brought up to date, and so the ring of redo records from
-//! being used again. When a writer finds no room, it asks. The keeper of the slow session's process
-//! then copies, into that session's own view, every page that is about to change. After that the
-//! session depends on nothing shared. So a slow reader costs its own process memory, at most one copy
-//! of each page that others change, and never another process any, beyond the ring (I10).
+//! A snapshot keeps base pages from being brought up to date, and so the ring of redo records from being used again.
+//! When a writer finds no room, it asks. The keeper of the slow session's process then copies, into that session's own
+//! view, every page that is about to change. After that the session depends on nothing shared. So a slow reader costs
+//! its own process memory: at most one copy of each page that others change. It costs other processes none, beyond the
+//! ring (I10).
 //!
 //! A transaction that may write is treated alike, and cannot commit any more: its reads were changed, or cannot be
 //! judged. It sees its consistent snapshot to its end, and is then run again.

@@ -43,8 +43,8 @@ pub(crate) struct Frames {
     befores: Mutex<IntegerMap<u64, Box<Page>>>,
 }
 
-// SAFETY: the memory belongs to the store, which is `Send` and `Sync`, and is accessed only by the
-// unsafe methods below, whose callers have the right to the page.
+// SAFETY: the memory belongs to the store, which is `Send` and `Sync`, and only the unsafe methods
+// below access it. Their callers have the right to the page.
 unsafe impl Send for Frames {}
 // SAFETY: as above.
 unsafe impl Sync for Frames {}

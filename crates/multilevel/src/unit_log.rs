@@ -88,8 +88,8 @@ struct StoreAndLog<'a> {
 
 impl WriteBytes for StoreAndLog<'_> {
     fn write(&mut self, page: PageId, offset: usize, bytes: &[u8]) {
-        // SAFETY: right of the pen. Only pages of the undo area, of the catalogue and of the engine's own tables come
-        // here, and those of tables that no operation can name yet.
+        // SAFETY: right of the pen. Only pages that no operation can name come here: of the undo area, of the
+        // catalogue, of the engine's own tables, and of tables that are new.
         let place = unsafe { self.frames.bytes_mut(page, offset..offset + bytes.len()) };
         place.copy_from_slice(bytes);
         push(self.log.builder(), page, offset, bytes);

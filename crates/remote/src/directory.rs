@@ -3,7 +3,7 @@
 //! ```text
 //! DIRECTORY/entry/00000000000000000001     an entry
 //! DIRECTORY/boundary/00000000000000000001  a register; the last one counts
-//! DIRECTORY/primary/00000000000000000001   another one; `copies` is made when it is first written
+//! DIRECTORY/primary/00000000000000000001   another one; `copies` and `hosts` are made when they are first written
 //! DIRECTORY/object/NAME                    the objects beside the log
 //! DIRECTORY/entry/new_RANDOM               while a file is written
 //! ```
@@ -25,7 +25,7 @@
 mod creating;
 
 use crate::names::{name_of, number_of};
-use crate::place::RemoteOptions;
+use crate::options::RemoteOptions;
 use crate::probe;
 use crate::stable::Unstable;
 use creating::NotCreated;
@@ -42,6 +42,9 @@ use std::path::{Path, PathBuf};
 
 /// The folder of entries that are files.
 pub(crate) const ENTRIES: &str = "entry";
+
+/// The registers that not all directories have: their folders are made when they are first written.
+pub(crate) const RARE_REGISTERS: [Register; 2] = [Register::Copies, Register::Hosts];
 
 /// The number of states of a register that stay.
 const STATES_KEPT: u64 = 16;
@@ -148,18 +151,21 @@ impl DirectoryLog {
         self.folders()
             .iter()
             .try_for_each(|folder| sync_tree(folder))?;
-        match sync_tree(&self.register(Register::Copies)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        for register in RARE_REGISTERS {
+            match sync_tree(&self.register(register)) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
         }
+        Ok(())
     }
 
-    /// Makes the folder of the register that few directories have, if this is the directory. Without the entries' folder it
+    /// Makes the folder of a register that not all directories have, if this is the directory. Without the entries' folder it
     /// is not: another process keeps it as a log, or it is away.
     fn make_register(&self, register: Register) -> io::Result<()> {
         let folder = self.register(register);
         fs::metadata(self.entries())?;
-        if register != Register::Copies || folder.is_dir() {
+        if !RARE_REGISTERS.contains(&register) || folder.is_dir() {
             return Ok(());
         }
         create_directory(&folder)?;
@@ -433,12 +439,12 @@ impl RemoteStore for DirectoryLog {
 
     fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
         let folder = self.register(register);
-        let last = match register {
-            Register::Copies => {
+        let last = match RARE_REGISTERS.contains(&register) {
+            true => {
                 let found = self.found_in(&self.entries(), || self.last(&folder));
                 found.map(Option::flatten)
             }
-            Register::Boundary | Register::Primary => self.last(&folder),
+            false => self.last(&folder),
         };
         let last = last.map_err(|error| self.failed("read a register", &error))?;
         Ok(last.map(|(number, bytes)| StoredRegister {

@@ -345,6 +345,13 @@ impl RemoteObjects for EncryptedLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::damaging::Damaging;
+    use sardonyx_storage::remote_log::RemoteLogError;
+    use sardonyx_storage::remote_log::entry::EntryBuilder;
+    use sardonyx_storage::remote_log::position::EntryPosition;
+    use sardonyx_storage::remote_log::shell::{Follower, Patience, RemoteWriter};
+    use std::sync::atomic::Ordering;
+    use std::time::Duration;
 
     fn keys(numbers: &[u8]) -> Keys {
         let lines: Vec<String> = numbers
@@ -391,6 +398,40 @@ mod tests {
             b"in the clear, and long enough to be read as a head".to_vec(),
         );
         assert!(error.unwrap_err().contains("without keys"));
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_decrypted_is_asked_for_again() {
+        let store = Arc::new(Damaging::default());
+        let log = Arc::new(EncryptedLog::new(store.clone(), keys(&[1])));
+        let patience = Patience {
+            pause: Duration::ZERO,
+            pause_most: Duration::ZERO,
+            ..Patience::default()
+        };
+        let start = EntryPosition::START;
+        let claimed = RemoteWriter::claim(log.clone(), 7, start, patience, |_| {
+            Ok::<(), RemoteLogError>(())
+        });
+        let mut writer = claimed.unwrap();
+        let mut entry = EntryBuilder::new();
+        entry.push(b"group");
+        writer.append(entry).unwrap();
+        for damaged in 0..5 {
+            let mut follower = Follower::new(log.clone(), 7, start, patience);
+            store.damaged.store(damaged, Ordering::SeqCst);
+            let first = follower.next_entry();
+            store.damaged.store(0, Ordering::SeqCst);
+            match damaged {
+                0..=3 => assert!(first.unwrap().is_some()),
+                _ => {
+                    let error = first.unwrap_err();
+                    let RemoteLogError::Store(StoreError::Encryption { .. }) = error else {
+                        panic!("{error}");
+                    };
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A log over HTTP: the requests of an object store's client, answered by a small server with the S3 API in this process.
 
 use crate::objects::ObjectLog;
-use crate::place::RemoteOptions;
+use crate::options::RemoteOptions;
 use crate::probe;
 use crate::rules;
 use crate::s3::connect_with;

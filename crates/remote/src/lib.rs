@@ -1,17 +1,20 @@
 //! Logs in stores that others keep ([`sardonyx_storage::remote_log`]): object stores with the S3 API, NATS JetStream,
 //! another host over TCP, a directory, memory.
 //!
-//! The store replicates; nothing here does. It must create an object under a name only if none exists, also under
-//! concurrency. It must replace one only if it is still the one that was read. [`open`] tries that out ([`probe`]) and
-//! refuses a store that does otherwise, since there two owners would acknowledge (I12).
+//! The store replicates, except under `copies:`, where this crate writes each entry to every copy. A store must create an
+//! object under a name only if none exists, also under concurrency. It must replace one only if it is still the one that was
+//! read. A store is probed ([`probe`]) when it is opened, or by the server that keeps it; copies, when their set is made. One
+//! that does otherwise is refused, since there two owners would acknowledge (I12).
+//!
+//! A store implements `RemoteStore` and `RemoteObjects`, and has an arm in `place::open_plain`, which probes it. `stable`,
+//! `names`, `requests`, `several`, `variables` and `shown` are shared by stores.
 //!
 //! | place | where the log is | for |
 //! | --- | --- | --- |
 //! | `s3://BUCKET/PREFIX` | an object store; endpoint, region and credentials from the environment, as AWS's tools have them | several hosts |
 //! | `nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]` | a stream of NATS JetStream, also as `tls://`; credentials from the environment, as NATS's tools have them | several hosts, where an object store is too slow |
 //! | `tcp://HOST:PORT` | another host, which runs a [`StoreServer`] (`sardonyx store serve`) | two hosts and nothing else |
-//! | `copies:KEEPER;COPY;COPY` | all of these places at once, and the first one decides which of them count
-//! ([`Copies`]); it may also be `etcd://HOST:PORT[,HOST:PORT...]/NAME` | two hosts or more, each of which may be lost |
+//! | `copies:KEEPER;COPY;COPY` | every COPY; KEEPER, a store or `etcd://HOST:PORT[,HOST:PORT...]/NAME`, has the register of those that count ([`Copies`]) | two hosts or more, each of which may be lost |
 //! | `file:DIRECTORY` | a directory | one host, or a file system of the network |
 //! | `memory:NAME` | this process | trying things out |
 //!
@@ -20,7 +23,7 @@
 //!
 //! With [`Keys`] everything is encrypted before it goes there ([`EncryptedLog`]).
 //!
-//! No request is repeated here, nor by the stores' clients: the caller reads back first.
+//! No store repeats a change that may have been done: the caller reads back first.
 //!
 //! # NATS JetStream
 //!
@@ -99,6 +102,8 @@
 #![forbid(unsafe_code)]
 
 mod copies;
+#[cfg(test)]
+mod damaging;
 mod directory;
 mod encrypted;
 #[cfg(feature = "etcd")]
@@ -111,6 +116,7 @@ mod jetstream;
 mod names;
 #[cfg(feature = "s3")]
 mod objects;
+mod options;
 mod place;
 pub mod probe;
 #[cfg(any(feature = "s3", feature = "nats"))]
@@ -139,7 +145,8 @@ pub use directory::DirectoryLog;
 pub use encrypted::{ENCRYPTION_BYTES, EncryptedLog, Keys};
 #[cfg(feature = "s3")]
 pub use objects::ObjectLog;
-pub use place::{KEYS_VARIABLE, RemoteOptions, open};
+pub use options::{KEYS_VARIABLE, RemoteOptions};
+pub use place::open;
 pub use served::ServedLog;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]

@@ -1,16 +1,16 @@
 //! A log in an object store: an object for each entry, created only if absent, and one for each register.
 //!
 //! ```text
-//! PREFIX/entry/00000000000000000001    an entry; 20 decimal digits
-//! PREFIX/boundary, PREFIX/primary      the registers
-//! PREFIX/object/NAME                   the objects beside the log
-//! PREFIX/probe/RANDOM/...              while the store is probed
+//! PREFIX/entry/00000000000000000001          an entry; 20 decimal digits
+//! PREFIX/boundary, primary, copies, hosts    the registers
+//! PREFIX/object/NAME                         the objects beside the log
+//! PREFIX/probe/RANDOM/...                    while the store is probed
 //! ```
 //!
 //! Requests block the caller (`requests`). A late answer counts as none: the request may still be done.
 
 use crate::names::{name_of, number_of};
-use crate::place::RemoteOptions;
+use crate::options::RemoteOptions;
 use crate::requests::Requests;
 use crate::several;
 use crate::shown::shown;

@@ -7,7 +7,7 @@
 use crate::host::{host_of, is_this_host};
 use crate::http::UreqConnector;
 use crate::objects::ObjectLog;
-use crate::place::RemoteOptions;
+use crate::options::RemoteOptions;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, S3ConditionalPut};
 use object_store::client::ClientConfigKey;
 use object_store::{ClientOptions, RetryConfig};

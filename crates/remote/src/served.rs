@@ -4,15 +4,15 @@
 //! DIRECTORY/LOCK                      held by the process that has it
 //! DIRECTORY/ENTRIES                   what the log is
 //! DIRECTORY/log/0000000000000000.log  entries, and removals of entries
-//! DIRECTORY/boundary/N, primary/N     registers, and object/NAME, as in a directory of files
+//! DIRECTORY/boundary/N, primary/N, …  the registers, and object/NAME, as in a directory of files
 //! ```
 //!
 //! An entry is one write that is stable when it returns ([`EntryLog`]). A file for each entry ([`DirectoryLog`]) costs
 //! two commits of the file system's journal. Registers and objects, which are seldom written, are files as there.
 //! Since one process has it, others use it over TCP: the directory has no folder `entry`, and `file:` refuses it.
 
-use crate::directory::{DirectoryLog, ENTRIES};
-use crate::place::RemoteOptions;
+use crate::directory::{DirectoryLog, ENTRIES, RARE_REGISTERS};
+use crate::options::RemoteOptions;
 use sardonyx_base::process::Process;
 use sardonyx_base::signals;
 use sardonyx_storage::disk::RealDisk;
@@ -171,7 +171,11 @@ impl Files<'_> {
 
     /// Refuses registers in a directory that has no log yet.
     fn check_registers(&self) -> Result<(), String> {
-        for register in [Register::Boundary, Register::Primary, Register::Copies] {
+        let seldom = RARE_REGISTERS.into_iter();
+        for register in [Register::Boundary, Register::Primary]
+            .into_iter()
+            .chain(seldom)
+        {
             let is_empty = is_empty(&self.directory.join(register.name()));
             if !is_empty.map_err(|error| self.failed(&error))? {
                 return Err(self.used("registers"));

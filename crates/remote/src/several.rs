@@ -1,4 +1,4 @@
-//! Several requests at once, for stores whose answers take long: each of some threads waits for one answer after the other.
+//! Reads of several entries at once, by threads, for stores that answer slowly.
 
 use sardonyx_storage::remote_log::store::{RemoteStore, StoreError};
 use std::thread::Builder;

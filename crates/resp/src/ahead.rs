@@ -11,13 +11,15 @@
 //! running, and a hint may be wrong. The hashes of keys are kept for the commands ([`Hashes`]); they depend on the bytes of a
 //! key and its table alone.
 
-use crate::command::{ELEMENT, ELEMENT_BEHIND};
+use crate::command::line::Line;
+use crate::command::{Command, ELEMENT, ELEMENT_BEHIND};
 use crate::data::{Entry, Hashes, Place};
-use crate::keyspace::Shared;
-use crate::request::{Call, Request, What};
-use sardonyx::low_level::Address;
-use sardonyx::procedures::{Prefetch, TableSpace};
+use crate::request::{Request, What};
+use crate::shared::Shared;
+use sardonyx::low_level::{Address, ValuePlaces};
+use sardonyx::procedures::TableSpace;
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 
 /// Requests of one step; commands with elements among them.
 const AT_ONCE: usize = 64;
@@ -29,45 +31,80 @@ struct Element {
     at: Option<Address>,
 }
 
-/// The commands of requests that run one by one.
-fn calls(requests: &[Request]) -> impl Iterator<Item = (&Request, &Call)> {
-    requests.iter().filter_map(|request| match &request.what {
-        What::One(call) => Some((request, call)),
-        What::All(..) | What::Watch(..) => None,
-    })
+/// A command that runs as a transaction of its own.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead<'r> {
+    pub command: &'static Command,
+    pub line: &'r Line,
+    pub database: u8,
+    /// The hashes of its keys, to be computed.
+    pub hashes: &'r OnceCell<Hashes>,
 }
 
-/// The number of the part that is the first element that a command names.
-fn element(call: &Call) -> Option<usize> {
-    let part = match call.command.flags & (ELEMENT | ELEMENT_BEHIND) {
-        ELEMENT => 2,
-        ELEMENT_BEHIND => 3,
-        _ => return None,
-    };
-    (part < call.line.len()).then_some(part)
+impl<'r> Ahead<'r> {
+    /// A request's command, if that runs alone.
+    pub fn of(request: &'r Request) -> Option<Ahead<'r>> {
+        match &request.what {
+            What::One(call) => Some(Ahead {
+                command: call.command,
+                line: &call.line,
+                database: request.database.get(),
+                hashes: &request.hashes,
+            }),
+            What::All(..) | What::Watch(..) => None,
+        }
+    }
+
+    /// The number of the part that is the first element that the command names.
+    fn element(self) -> Option<usize> {
+        let part = match self.command.flags & (ELEMENT | ELEMENT_BEHIND) {
+            ELEMENT => 2,
+            ELEMENT_BEHIND => 3,
+            _ => return None,
+        };
+        (part < self.line.len()).then_some(part)
+    }
 }
 
-/// Asks for the memory of all requests of a batch.
-pub(crate) fn ask(shared: &Shared, requests: &[Request], space: &TableSpace) {
-    let keys = hash_keys(shared, requests, space);
+/// Asks for the memory of all these commands.
+pub(crate) fn ask<'r>(
+    shared: &Shared,
+    calls: impl Iterator<Item = Ahead<'r>> + Clone,
+    space: &TableSpace,
+) {
+    let keys = hash_keys(shared, calls.clone(), space);
     // One key is a chain of reads, in which nothing overlaps.
     if keys < 2 {
         return;
     }
-    each_hash(requests, |table, hash| {
-        space.prefetch_hashed(Prefetch::Record, table, hash);
-    });
+    // The rows of all keys, in their order.
+    let mut rows = SmallVec::<[Option<Address>; AT_ONCE]>::new();
+    let mut last = (0, None);
+    for hashes in calls.clone().filter_map(|call| call.hashes.get()) {
+        for hash in hashes.all() {
+            // Commands of one flight often have one key.
+            if last.0 != hash {
+                last = (hash, space.prefetch_candidate(hashes.table(), hash));
+            }
+            rows.push(last.1);
+        }
+    }
+    let (mut rows, mut of_keys) = (rows.iter().copied(), Places::default());
     let mut elements = SmallVec::<[Element; AT_ONCE]>::new();
     let mut last = None;
-    for (request, call) in calls(requests) {
-        let Some(hashes) = request.hashes.get() else {
+    for call in calls {
+        let Some(hashes) = call.hashes.get() else {
             continue;
         };
-        let Some(part) = element(call) else {
-            let values = |hash| space.prefetch_values(hashes.table(), hash);
-            hashes.all().for_each(values);
+        let of_call = rows.by_ref().take(hashes.len());
+        let Some(part) = call.element() else {
+            let values = of_keys.of(space, hashes.table());
+            of_call
+                .flatten()
+                .for_each(|at| space.prefetch_values_at(values, at));
             continue;
         };
+        of_call.for_each(drop);
         let key = (hashes.table(), hashes.first(), call.line.part(1));
         let found = match last {
             Some((there, found)) if there == key => found,
@@ -91,22 +128,41 @@ pub(crate) fn ask(shared: &Shared, requests: &[Request], space: &TableSpace) {
             space.prefetch_row_at(at);
         }
     }
+    let mut of_elements = Places::default();
     for element in &elements {
         if let Some(at) = element.at {
-            space.prefetch_values_at(element.table, at);
+            space.prefetch_values_at(of_elements.of(space, element.table), at);
         }
     }
 }
 
+/// The places of values in the rows of the table that was asked for last.
+#[derive(Default)]
+struct Places(Option<(u16, ValuePlaces)>);
+
+impl Places {
+    fn of(&mut self, space: &TableSpace, table: u16) -> &ValuePlaces {
+        if self.0.as_ref().is_some_and(|(of, _)| *of != table) {
+            self.0 = None;
+        }
+        let places = || (table, space.value_places(table));
+        &self.0.get_or_insert_with(places).1
+    }
+}
+
 /// Computes the hashes of all keys, and asks for their places in the index. Returns their number.
-fn hash_keys(shared: &Shared, requests: &[Request], space: &TableSpace) -> usize {
+fn hash_keys<'r>(
+    shared: &Shared,
+    calls: impl Iterator<Item = Ahead<'r>>,
+    space: &TableSpace,
+) -> usize {
     let view = space.view();
     let (mut keys, mut found, mut last) = (0, None, None);
-    for (request, call) in calls(requests) {
+    for call in calls {
         if call.line.len() < 2 {
             continue;
         }
-        let database = request.database.get();
+        let database = call.database;
         let pair = match found {
             Some((there, pair)) if there == database => pair,
             _ => {
@@ -129,23 +185,15 @@ fn hash_keys(shared: &Shared, requests: &[Request], space: &TableSpace) -> usize
         };
         let Some(first) = first else { continue };
         let further = |key: &[u8]| space.hash_of(pair.kv, key);
-        let hashes = Hashes::new(call.command, &call.line, (pair.kv, first), further);
+        let hashes = Hashes::new(call.command, call.line, (pair.kv, first), further);
         for hash in hashes.all() {
-            space.prefetch_hashed(Prefetch::Index, pair.kv, hash);
+            space.prefetch_place(pair.kv, hash);
         }
         keys += hashes.len();
         // A batch is hashed again if a request of it cannot be: with the same hashes.
-        let _ = request.hashes.set(hashes);
+        let _ = call.hashes.set(hashes);
     }
     keys
-}
-
-fn each_hash(requests: &[Request], mut each: impl FnMut(u16, u64)) {
-    for (request, _) in calls(requests) {
-        if let Some(hashes) = request.hashes.get() {
-            hashes.all().for_each(|hash| each(hashes.table(), hash));
-        }
-    }
 }
 
 /// The id of the key's elements, and their table, if the key has elements.

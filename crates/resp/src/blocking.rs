@@ -489,7 +489,7 @@ fn run(data: &mut Live<'_, '_>, key: &[u8], claim: &Claim) -> Result<Option<Serv
     }
     data.room
         .renew(call.answer_bytes_max, call.pending.memory());
-    let (mark, messages) = (data.state.mark(), data.messages.mark());
+    let (mark, messages) = (data.state.savepoint(), data.messages.mark());
     let reply = run(data, &call.line_for(claim.key));
     let reply = reply.and_then(|reply| data.room.check().map(|()| reply));
     let memory = data.room.renew(0, call.pending.memory());
@@ -497,7 +497,7 @@ fn run(data: &mut Live<'_, '_>, key: &[u8], claim: &Claim) -> Result<Option<Serv
         data.messages.return_to(messages);
     }
     if reply.as_ref().is_err_and(Failure::undoes) {
-        data.state.return_to(mark)?;
+        data.state.rollback_to(mark)?;
         // Tables that were made are not there any more.
         data.select(call.database);
     }

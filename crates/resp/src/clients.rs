@@ -6,7 +6,7 @@
 //! Invariants: a client leaves with its session; no lock is held while a task is woken.
 
 use crate::command::{self, Command};
-use crate::request::Caller;
+use crate::functions::Caller;
 use sardonyx_base::channels::{MESSAGE_BYTES, WAITING_BYTES_MAX};
 use sardonyx_base::memory::Budget;
 use sardonyx_base::user_code::wake;
@@ -272,13 +272,13 @@ impl Client {
         self.wake();
     }
 
-    /// True if another session has told the client of keys.
+    /// True if another session has sent the client names of keys.
     #[inline]
     pub fn has_redirected(&self) -> bool {
         self.has_redirected.load(Ordering::Acquire)
     }
 
-    /// Takes the keys of which others have told the client.
+    /// Takes the keys that other sessions have sent the client.
     pub fn take_redirected(&self) -> Vec<Redirected> {
         self.has_redirected.store(false, Ordering::Release);
         std::mem::take(&mut *self.redirected()).0

@@ -22,10 +22,10 @@ pub enum Failure {
     /// No float.
     #[error("ERR value is not a valid float")]
     NotFloat,
-    /// Anything else, as it is answered.
+    /// A fixed text, sent as it is.
     #[error("{0}")]
     Told(&'static str),
-    /// The same, with its subject.
+    /// A text made for this call.
     #[error("{0}")]
     Said(String),
     /// The command has another number of arguments.
@@ -37,7 +37,7 @@ pub enum Failure {
     /// The message of a registered function.
     #[error("ERR {0}")]
     Function(String),
-    /// The engine's.
+    /// The database failed or refused; the transaction is undone.
     #[error("ERR {0}")]
     Engine(#[from] Error),
     /// An answer of more than so many bytes.

@@ -7,8 +7,8 @@
 use crate::data::Numbers;
 use crate::data::databases::{Counts, counts};
 use crate::failure::Failure;
-use crate::keyspace::Shared;
 use crate::request::{Commands, Outcomes, Request};
+use crate::shared::Shared;
 use sardonyx::low_level::Committed;
 use sardonyx::procedures::ProcedureError;
 use sardonyx_base::waiting;

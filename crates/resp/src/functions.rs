@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::reply::Reply;
 use sardonyx::Transaction;
 use sardonyx::low_level::Committed;
+use std::sync::Arc;
 
 /// Functions that clients call by name.
 pub trait Functions: Send + Sync {
@@ -100,8 +101,22 @@ impl std::fmt::Debug for Called {
 /// A function's entry in `FUNCTION LIST`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listed {
-    /// Its name.
+    /// The name under which `FCALL` finds it.
     pub name: String,
     /// The engine that runs it, such as `SQL`.
     pub engine: &'static str,
+}
+
+/// A caller of functions: its name, and its functions besides those of the keyspace.
+pub(crate) struct Caller {
+    pub user: String,
+    pub functions: Option<Arc<dyn Functions>>,
+}
+
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caller")
+            .field("user", &self.user)
+            .finish_non_exhaustive()
+    }
 }

@@ -50,7 +50,7 @@ pub struct RefusedItem {
     pub at: u64,
     /// Its key and database, or that it is a library.
     pub name: String,
-    /// The reason.
+    /// The cause of the refusal, as a text for people.
     pub reason: String,
 }
 

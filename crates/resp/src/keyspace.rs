@@ -1,44 +1,26 @@
 //! The keyspace: a database's tables as keys, shared by all sessions.
 
-use crate::blocking::Blocked;
-use crate::channels::{Messages, Sending, posting};
-use crate::clients::Clients;
-use crate::cursors::Cursors;
-use crate::data::databases::{Counts, Databases, PAIRS, counts};
+use crate::channels::{Messages, Sending};
+use crate::data::databases::{Counts, PAIRS, counts};
 use crate::data::tables::{BY_ID, BY_NUMBER, ELEMENTS, PRIMARY};
-use crate::data::{Data, Numbers, Places, Room};
+use crate::data::{Data, Numbers, Room};
 use crate::failure::Failure;
 use crate::followed::{FollowedKeys, TakesState};
 use crate::reply::Reply;
 use crate::request::{Answer, Commands, Outcomes, Request};
-use crate::settings::Settings;
-use crate::slow::SlowLog;
-use crate::statistics::Statistics;
+use crate::shared::{Body, Function, Shared};
 use crate::tracking::MARKS;
 use sardonyx::low_level::{Begun, Reached, Turn};
 use sardonyx::procedures::{BatchTicket, Registered};
 use sardonyx::rows::ReadRows;
 use sardonyx::schema::ValueRef;
 use sardonyx::{Error, Tables, Ticket, Transaction};
-use sardonyx_base::channels::{Inbox, Posting};
+use sardonyx_base::channels::Inbox;
 use sardonyx_base::waiting;
-use std::collections::HashMap;
-use std::collections::hash_map::RandomState;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, Weak};
 
-/// The body of a registered function: a transaction, the keys and the arguments that the client gave.
-pub type Body =
-    dyn Fn(&mut Transaction<'_>, &[&[u8]], &[&[u8]]) -> Result<Reply, Failure> + Send + Sync;
-
-/// A function that clients call by name.
-#[derive(Clone)]
-pub(crate) struct Function {
-    pub body: Arc<Body>,
-    pub only_reads: bool,
-}
-
-/// A database as Redis' clients see it: strings, hashes, sets, sorted sets, lists and streams under keys. They are
+/// A database as Redis clients see it: strings, hashes, sets, sorted sets, lists and streams under keys. They are
 /// stored in tables that SQL shows, too. Share it in an `Arc`; each connection has a [`Session`](crate::Session) of
 /// it.
 ///
@@ -66,89 +48,6 @@ struct Own {
     tables: Arc<Tables>,
     commands: Registered<Commands>,
     shared: Arc<Shared>,
-}
-
-/// The state that the commands of all sessions share.
-pub(crate) struct Shared {
-    pub numbers: Numbers,
-    /// The tables of each database.
-    pub databases: Databases,
-    /// The id of the newest key.
-    ids: AtomicU64,
-    functions: RwLock<HashMap<Vec<u8>, Function>>,
-    pub cursors: Mutex<Cursors>,
-    pub hashes: RandomState,
-    pub places: Places,
-    /// The connected clients.
-    pub clients: Arc<Clients>,
-    /// Commands that took long.
-    pub slow: SlowLog,
-    /// Counts of commands, and times of flights.
-    pub statistics: Statistics,
-    pub settings: Settings,
-    /// The clients that wait for elements.
-    pub blocked: Arc<Blocked>,
-    /// The hub to which messages are posted, and its listeners.
-    pub posting: Arc<Posting>,
-    #[cfg(feature = "lua")]
-    pub scripts: crate::scripts::Scripts,
-    sessions: AtomicU64,
-    checkpointing: AtomicBool,
-    /// Milliseconds since 1970; when it was opened, before the first.
-    checkpointed: AtomicI64,
-}
-
-impl Shared {
-    /// With these tables, and nothing done yet. Those that another program has open are none of ours.
-    pub(crate) fn new(numbers: Numbers, tables: Weak<Tables>) -> Shared {
-        let posting = posting(tables);
-        Shared {
-            databases: Databases::new(numbers.are_older),
-            numbers,
-            ids: AtomicU64::new(0),
-            functions: RwLock::default(),
-            cursors: Mutex::default(),
-            hashes: RandomState::new(),
-            places: Places::new(),
-            clients: Arc::default(),
-            slow: SlowLog::default(),
-            statistics: Statistics::default(),
-            settings: Settings::default(),
-            blocked: Arc::new(Blocked::new(posting.clone())),
-            posting,
-            #[cfg(feature = "lua")]
-            scripts: crate::scripts::Scripts::default(),
-            sessions: AtomicU64::new(0),
-            checkpointing: AtomicBool::new(false),
-            checkpointed: AtomicI64::new(crate::session::system_time()),
-        }
-    }
-
-    /// An id that no row has.
-    pub fn next_id(&self) -> u64 {
-        // Only the transaction that holds the tables takes one.
-        self.ids.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// The functions' names, in their order.
-    pub fn function_names(&self) -> Vec<Vec<u8>> {
-        let functions = self
-            .functions
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        let mut names: Vec<Vec<u8>> = functions.keys().cloned().collect();
-        names.sort_unstable();
-        names
-    }
-
-    /// The function with this name.
-    pub fn function(&self, name: &[u8]) -> Option<Function> {
-        let functions = self
-            .functions
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        functions.get(name).cloned()
-    }
 }
 
 /// The outcome of a batch of requests.
@@ -254,7 +153,7 @@ impl Keyspace {
             return Ok(0);
         };
         let body = |tx: &mut Transaction<'_>| {
-            // It answers nothing, but clients that wait for a stream that goes.
+            // The sweep's only answers are to clients that wait for a stream that it deletes.
             let (room, room_of_served) = (Room::new(0), Room::new(0));
             let mut data = Data::new(tx, &self.shared, (now, 0), &room, 0);
             let swept = data.sweep(most);
@@ -267,7 +166,7 @@ impl Keyspace {
                 Failure::Engine(error) => error,
                 other => Error::other(other),
             })?;
-            // It is found out when they are durable.
+            // Dropped, since no flight waits for them: the posting itself finds out when they are durable.
             drop(data.messages.post(&self.shared.posting));
             Ok(swept)
         };
@@ -330,6 +229,15 @@ impl Keyspace {
         let given_out = |answer: Answer| answer.given_out(give_out);
         let outcomes = outcomes.into_iter();
         Ok(outcomes.map(|outcome| outcome.map(given_out)).collect())
+    }
+
+    /// A turn of the stage, if the database is this process' and no thread has one.
+    pub(crate) fn free_turn(&self) -> Option<Turn<'_>> {
+        match &self.store {
+            // An error is the next call's, too.
+            Store::Own(own) => own.tables.try_turn().ok().flatten(),
+            Store::Followed(_) => None,
+        }
     }
 
     /// A place for a session among those that listen to channels.
@@ -495,12 +403,4 @@ fn newest_id(tx: &mut Transaction<'_>) -> Result<u64, Error> {
         }
     }
     Ok(newest)
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared")
-            .field("ids", &self.ids)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,6 +1,6 @@
 //! Redis' protocol, data types and commands on Sardonyx's tables, without sockets.
 //!
-//! [`Keyspace`] is a database as Redis' clients see it; [`Session`] is one connection's side of the protocol. A
+//! [`Keyspace`] is a database as Redis clients see it; [`Session`] is one connection's side of the protocol. A
 //! listener reads bytes, hands them to its session, and sends the session's output:
 //!
 //! ```
@@ -24,7 +24,7 @@
 //! ```
 //!
 //! **A reply means durable.** Each command is a transaction of its own; so is `MULTI … EXEC`. The commands of a flight
-//! are requests of one batch, so that a pipeline shares a commit group, and connections share groups. A command that
+//! are requests of one batch, or steps of one turn. So a pipeline shares a commit group, and connections share groups. A command that
 //! reads is answered when all that it can have read is durable, which costs no sync when nothing is pending.
 //!
 //! Values are stored in tables that SQL shows: see `data::tables`. `docs/redis.md` in the repository has a quick start
@@ -43,6 +43,7 @@ mod clients;
 mod command;
 mod cursors;
 mod data;
+mod event_classes;
 mod events;
 mod failure;
 mod followed;
@@ -62,6 +63,7 @@ mod request;
 mod scripts;
 mod session;
 mod settings;
+mod shared;
 mod slow;
 mod statistics;
 mod tracking;
@@ -71,12 +73,13 @@ pub use data::{KEY_BYTES_MAX, databases::KEY_TABLES};
 pub use failure::Failure;
 pub use followed::TakesState;
 pub use functions::{Called, FunctionCall, Functions, Listed, Within};
-pub use keyspace::{Body, Keyspace};
-pub use reply::{Reply, Version};
+pub use keyspace::Keyspace;
+pub use reply::{Reply, Short, Version};
 pub use session::{
     Authenticate, Authenticated, Clock, Continue, Flight, Permission, Session, SessionOptions,
     SystemClock,
 };
+pub use shared::Body;
 
 /// The guide to Redis clients: its program is compiled with the tests of the documentation.
 #[cfg(doctest)]

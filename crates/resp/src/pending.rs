@@ -75,6 +75,7 @@ impl Pending {
         if self.budget.left() / COPIES >= most && self.budget.check().is_ok() {
             return Room::new(most);
         }
+        // With what others would give back for it.
         self.bounded_room(most)
     }
 

@@ -34,6 +34,8 @@ pub enum Reply {
     Int(i64),
     /// Bytes.
     Bulk(Vec<u8>),
+    /// Few bytes.
+    Short(Short),
     /// Bytes that are shared.
     Shared(Bytes),
     /// Bytes of the program's.
@@ -68,9 +70,55 @@ pub enum Reply {
     Several(Vec<Reply>),
 }
 
+/// The most bytes of [`Short`].
+const SHORT_BYTES_MAX: usize = 31;
+
+/// Few bytes, which take no memory of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Short {
+    length: u8,
+    bytes: [u8; SHORT_BYTES_MAX],
+}
+
+impl Short {
+    /// `None` if they are more than few.
+    #[inline]
+    pub fn new(bytes: &[u8]) -> Option<Short> {
+        let mut short = Short {
+            length: bytes.len() as u8,
+            bytes: [0; SHORT_BYTES_MAX],
+        };
+        short.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(short)
+    }
+
+    /// The bytes.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
 impl Reply {
+    /// Bytes, without memory of their own if they are few.
+    #[inline]
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Reply {
+        match Short::new(bytes) {
+            Some(short) => Reply::Short(short),
+            None => Reply::Bulk(bytes.to_vec()),
+        }
+    }
+
     /// About the bytes that it takes in memory.
+    #[inline]
     pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Reply::Ok | Reply::Int(_) | Reply::Short(_) | Reply::Null => size_of::<Reply>(),
+            _ => self.bytes_of_any(),
+        }
+    }
+
+    fn bytes_of_any(&self) -> usize {
         let inner = match self {
             Reply::Error(text)
             | Reply::Verbatim(text)
@@ -107,7 +155,7 @@ impl Reply {
         Reply::Int(i64::from(flag))
     }
 
-    /// A count.
+    /// A count as an integer; the largest integer if it does not fit.
     pub fn count(count: impl TryInto<i64>) -> Reply {
         Reply::Int(count.try_into().unwrap_or(i64::MAX))
     }
@@ -144,6 +192,7 @@ impl Reply {
             Reply::Large(digits) => bulk(output, digits.as_bytes()),
             Reply::Int(number) => head(output, b':', *number),
             Reply::Bulk(bytes) => bulk(output, bytes),
+            Reply::Short(short) => bulk(output, short.bytes()),
             Reply::Shared(bytes) => bulk(output, bytes),
             Reply::Text(text) => bulk(output, text.as_bytes()),
             Reply::Double(number) => {
@@ -231,8 +280,29 @@ fn list(output: &mut BytesMut, kind: u8, items: &[Reply], version: Version) {
     items.iter().for_each(|item| item.write(version, output));
 }
 
+/// Bytes up to so many are put together with their line before they are appended: each time costs as much as a few of them.
+const TOGETHER_MAX: usize = 40;
+
 #[inline]
 fn bulk(output: &mut BytesMut, bytes: &[u8]) {
+    if bytes.len() <= TOGETHER_MAX {
+        let mut whole = [0; TOGETHER_MAX + 7];
+        let (ten, one) = ((bytes.len() / 10) as u8, (bytes.len() % 10) as u8);
+        let start = match ten {
+            0 => {
+                whole[..4].copy_from_slice(&[b'$', b'0' + one, b'\r', b'\n']);
+                4
+            }
+            _ => {
+                whole[..5].copy_from_slice(&[b'$', b'0' + ten, b'0' + one, b'\r', b'\n']);
+                5
+            }
+        };
+        let end = start + bytes.len();
+        whole[start..end].copy_from_slice(bytes);
+        whole[end..end + 2].copy_from_slice(b"\r\n");
+        return output.extend_from_slice(&whole[..end + 2]);
+    }
     head(output, b'$', bytes.len() as i64);
     output.put_slice(bytes);
     output.put_slice(b"\r\n");

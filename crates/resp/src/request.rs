@@ -6,38 +6,34 @@
 //! flight.
 //!
 //! Invariants: a command that is refused leaves nothing behind. Alone it is undone. Among others of an `EXEC`, it has
-//! changed nothing if Redis' rules refuse it; if the engine refuses it, the whole `EXEC` is undone.
+//! changed nothing if Redis' rules refuse it; if the engine refuses it, the whole `EXEC` is undone. Tests: `model`,
+//! `golden/transactions.txt`.
 
-use crate::ahead;
+mod running;
+
+pub(crate) use running::{Asked, Bare, Ran, Terms};
+
+use crate::ahead::{self, Ahead};
 use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
-use crate::command::{CALLS, COUNTED, Command, FAST, MORE, READ, SHORT, popping, streams};
-use crate::data::{Data, Hashes, Seen, State};
+use crate::command::{CALLS, COUNTED, Command, FAST, MORE, streams, waiting};
+use crate::data::{Hashes, Seen, State};
 use crate::failure::Failure;
-use crate::functions::Functions;
-use crate::keyspace::Shared;
-use crate::number::integer;
+use crate::functions::Caller;
 use crate::pending::Pending;
 use crate::reply::Reply;
-use crate::slow::SLOWER_THAN;
+use crate::shared::Shared;
 use sardonyx::Transaction;
 use sardonyx::low_level::Committed;
 use sardonyx::procedures::{Procedure, ProcedureError, TableSpace};
 use sardonyx::rows::SpaceSnapshot;
 use sardonyx_base::channels::Posting;
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, Weak};
 
-/// A command that copies its line takes a short time, if that has so many bytes at most.
-const SHORT_LINE_BYTES: usize = 4096;
-/// A command with more bytes is not short: its parts are many, or large.
-const SHORT_BYTES: usize = 64 << 10;
-/// A command that takes more elements is long: a pop of them takes microseconds for each.
-const SHORT_ELEMENTS_MAX: i64 = 256;
 /// A transaction of at most so many short commands is short.
 const SHORT_STEPS_MAX: usize = 64;
 
@@ -50,25 +46,8 @@ pub(crate) struct Call {
     pub caller: Option<Arc<Caller>>,
 }
 
-/// A caller of functions: its name, and its functions besides those of the keyspace.
-pub(crate) struct Caller {
-    pub user: String,
-    pub functions: Option<Arc<dyn Functions>>,
-}
-
-impl std::fmt::Debug for Caller {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Caller")
-            .field("user", &self.user)
-            .finish_non_exhaustive()
-    }
-}
-
 /// The keys' states at a session's `WATCH`, by the databases and the keys.
 pub(crate) type Watched = Arc<Mutex<HashMap<(u8, Vec<u8>), Seen>>>;
-
-/// The most keys that a session watches: each costs time in the serial stage, again at `EXEC`.
-pub(crate) const WATCHED_KEYS_MAX: usize = 10_000;
 
 /// A transaction that a session asks for.
 #[derive(Debug)]
@@ -200,7 +179,8 @@ impl Procedure for Commands {
     }
 
     fn prefetch_all(&self, batch: &[Request], space: &TableSpace) {
-        ahead::ask(&self.shared, batch, space);
+        let calls = batch.iter().filter_map(Ahead::of);
+        ahead::ask(&self.shared, calls, space);
     }
 
     fn locate(&self, _: &Request, _: &TableSpace) {}
@@ -228,66 +208,39 @@ impl Commands {
         state: &mut S,
         beside: Option<&Committed>,
     ) -> Result<(Answer, Messages), Failure> {
+        let database = request.database.get();
         if let What::All(_, _, Some(behind)) = &request.what {
             // Also if it is not run.
-            behind.store(request.database.get(), Ordering::Relaxed);
+            behind.store(database, Ordering::Relaxed);
         }
         if request.pending.is_full() {
             let postponed =
                 Answer::Postponed(Box::new((request.what.clone(), request.database.clone())));
             return Ok((postponed, Messages::default()));
         }
+        let what = match &request.what {
+            What::One(call) => Asked::One(call.bare(), request.hashes.get()),
+            What::All(steps, watched, _) => Asked::All(steps, watched.as_ref()),
+            What::Watch(line, watched) => Asked::Watch(line, watched),
+        };
+        let terms = Terms {
+            shared: &self.shared,
+            pending: &request.pending,
+            now: request.now,
+            answer_bytes_max: request.answer_bytes_max,
+            client: request.client,
+            beside,
+        };
         if request.what.stores() {
             request.pending.check()?;
         }
-        let room = match beside {
-            Some(_) => request.pending.counted_room(request.answer_bytes_max),
-            None => request.pending.room(request.answer_bytes_max),
-        };
-        let room_of_served = OnceCell::new();
-        let at = (request.now, request.seed);
-        let database = request.database.get();
-        let mut data = Data::new(state, &self.shared, at, &room, database);
-        data.beside = beside;
-        data.client = request.client;
-        if let (What::One(call), Some(hashes)) = (&request.what, request.hashes.get()) {
-            data.hashed = Some((&call.line, hashes));
-        }
-        let ran = match &request.what {
-            What::One(call) => call.run(&mut data),
-            What::All(steps, watched, _) => run_all(&mut data, steps, watched.as_ref()),
-            What::Watch(line, watched) => watch(&mut data, line, watched),
-        };
-        if let Some(listed) = data.effects.there()
-            && !listed.slow.is_empty()
-        {
-            request.pending.keep_slow(std::mem::take(&mut listed.slow));
-        }
-        if data.script_has_read {
-            request.pending.note_script_read();
-        }
-        request.pending.add_changes(data.state.changes());
-        let reply = ran?;
-        let (mut listed, behind) = (data.effects.there(), data.database);
-        let waits = listed.as_mut().and_then(|listed| listed.waits.take());
-        if listed.is_some_and(|listed| !listed.filled.is_empty()) {
-            let new = || request.pending.counted_room(request.answer_bytes_max);
-            S::serve(&mut data, room_of_served.get_or_init(new))?;
-        }
-        let Data {
-            mut effects,
-            mut messages,
-            ..
-        } = data;
-        drop(room);
-        // If there is no memory for the answer, the request is undone.
-        request.pending.take(reply.bytes())?;
-        if let Some(listed) = effects.take() {
-            listed.committed.into_iter().for_each(|act| act());
-            for (claim, served) in listed.served {
-                claim.answer(served, &mut messages);
-            }
-        }
+        let ran = terms.run(what, (request.seed, database), state)?;
+        let Ran {
+            reply,
+            messages,
+            waits,
+            behind,
+        } = ran;
         if let (What::All(_, _, Some(after)), Reply::Array(_)) = (&request.what, &reply) {
             after.store(behind, Ordering::Relaxed);
         }
@@ -346,7 +299,8 @@ impl What {
     /// True if it calls a function that may take long, or takes many elements: meanwhile, others read beside it.
     pub fn may_take_long(&self, shared: &Shared) -> bool {
         let may = |call: &Call| {
-            call.command.is(CALLS | COUNTED) && (call.takes_many() || call.may_take_long(shared))
+            call.command.is(CALLS | COUNTED)
+                && (call.bare().takes_many() || call.may_take_long(shared))
         };
         match self {
             What::One(call) => may(call),
@@ -368,12 +322,12 @@ impl What {
     /// True if it has the stage for a short time, as far as its commands and their bytes tell.
     pub fn is_short(&self) -> bool {
         match self {
-            What::One(call) => call.is_short(),
+            What::One(call) => call.bare().is_short(),
             What::All(steps, ..) => {
                 steps.len() <= SHORT_STEPS_MAX
                     && steps
                         .iter()
-                        .all(|step| !matches!(step, Step::Call(call) if !call.is_short()))
+                        .all(|step| !matches!(step, Step::Call(call) if !call.bare().is_short()))
             }
             What::Watch(..) => true,
         }
@@ -398,7 +352,7 @@ impl Call {
         // A waiting command must see the entries behind its last read, so it reads in the writers' state.
         self.command.beside.is_some()
             && !(self.command.is(CALLS) && self.is_of_program(shared))
-            && !popping::may_wait(self.command, &self.line)
+            && !waiting::may_wait(self.command, &self.line)
     }
 
     /// True if the program registered the function with the keyspace.
@@ -412,7 +366,7 @@ impl Call {
         WaitingCall {
             command: self.command,
             database,
-            keys: popping::waited_keys(self.command, &line),
+            keys: waiting::waited_keys(self.command, &line),
             group: match self.command.name {
                 "xreadgroup" => streams::group_of(&line).map(<[u8]>::to_vec),
                 _ => None,
@@ -423,13 +377,12 @@ impl Call {
         }
     }
 
-    /// True if it takes more than a few elements of a key.
-    fn takes_many(&self) -> bool {
-        let (line, last) = (&self.line, self.line.len() - 1);
-        // `LPOP key count`, and `LMPOP 1 key LEFT COUNT count`.
-        self.command.is(COUNTED)
-            && (last == 2 || line.part(last - 1).eq_ignore_ascii_case(b"count"))
-            && integer(line.part(last)).is_ok_and(|count| count > SHORT_ELEMENTS_MAX)
+    fn bare(&self) -> Bare<'_> {
+        Bare {
+            command: self.command,
+            line: &self.line,
+            caller: self.caller.as_deref(),
+        }
     }
 
     fn may_take_long(&self, shared: &Shared) -> bool {
@@ -439,109 +392,6 @@ impl Call {
             functions.may_take_long(self.line.part(1)) && !self.is_of_program(shared)
         })
     }
-
-    /// True if it takes a short time, however much data there is, so that no clock is read for it.
-    #[inline]
-    fn is_fast(&self) -> bool {
-        self.command.is(FAST) && !self.takes_many()
-            || self.command.is(SHORT) && self.line.bytes() <= SHORT_LINE_BYTES
-    }
-
-    #[inline]
-    fn is_short(&self) -> bool {
-        self.is_fast() && self.line.bytes() <= SHORT_BYTES
-    }
-
-    #[inline]
-    fn run<'t, S: State>(&'t self, data: &mut Data<'t, S>) -> Result<Reply, Failure> {
-        data.caller = self.caller.as_deref();
-        data.only_reads = self.command.is(READ);
-        let slower_than = data.shared.slow.slower_than();
-        if slower_than < 0 || slower_than >= SLOWER_THAN && self.is_fast() {
-            return self.run_now(data);
-        }
-        let began = Instant::now();
-        let reply = self.run_now(data);
-        let micros = i64::try_from(began.elapsed().as_micros()).unwrap_or(i64::MAX);
-        if micros >= slower_than {
-            data.effects
-                .listed()
-                .slow
-                .push((self.line.clone().by_itself(), micros));
-        }
-        reply
-    }
-
-    #[inline]
-    fn run_now<'t, S: State>(&'t self, data: &mut Data<'t, S>) -> Result<Reply, Failure> {
-        let reply = S::run(data, self.command, &self.line)?;
-        data.room.check()?;
-        Ok(reply)
-    }
-}
-
-fn run_all<'t, S: State>(
-    data: &mut Data<'t, S>,
-    steps: &'t [Step],
-    watched: Option<&Watched>,
-) -> Result<Reply, Failure> {
-    if let Some(watched) = watched {
-        let watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
-        for ((database, key), seen) in &*watched {
-            if !data.within(*database, |data| data.is_as_seen(key, seen))? {
-                return Ok(Reply::NullArray);
-            }
-        }
-    }
-    let mut replies = Vec::with_capacity(steps.len());
-    for step in steps {
-        let call = match step {
-            Step::Call(call) => call,
-            Step::Answered(reply) => {
-                replies.push(reply.clone());
-                continue;
-            }
-            Step::Select(database) => {
-                data.select(*database);
-                replies.push(Reply::Ok);
-                continue;
-            }
-        };
-        replies.push(match call.run(data) {
-            Ok(reply) => reply,
-            Err(failure) if failure.undoes() => {
-                return Err(Failure::Said(format!(
-                    "EXECABORT Transaction discarded: {failure} (in '{}')",
-                    call.command.name
-                )));
-            }
-            // Its earlier messages are true: they report the expiry of keys that it has deleted.
-            Err(failure) => Reply::Error(failure.to_string()),
-        });
-    }
-    Ok(Reply::Array(replies))
-}
-
-fn watch<S: State>(
-    data: &mut Data<'_, S>,
-    line: &Line,
-    watched: &Watched,
-) -> Result<Reply, Failure> {
-    let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
-    // Only the first state seen counts.
-    let database = data.database;
-    let is_new = |key: &&[u8]| !watched.contains_key(&(database, key.to_vec()));
-    let new: BTreeSet<&[u8]> = line.parts(1).filter(is_new).collect();
-    if watched.len() + new.len() > WATCHED_KEYS_MAX {
-        return Err(Failure::Said(format!(
-            "ERR more than {WATCHED_KEYS_MAX} keys are watched"
-        )));
-    }
-    for key in new {
-        let seen = data.seen(key)?;
-        watched.insert((database, key.to_vec()), seen);
-    }
-    Ok(Reply::Ok)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Other settings that clients ask for are reported with fixed values, and are accepted only with these values.
 
-use crate::events::{Classes, parse_classes};
+use crate::event_classes::{Classes, parse_classes};
 use crate::slow::{LENGTH_LIMIT, SlowLog};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 

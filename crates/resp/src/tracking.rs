@@ -1,14 +1,13 @@
 //! Keys that clients cache (`CLIENT TRACKING`): the messages by which their sessions learn that a key has changed.
 //!
 //! A session listens in the hub to an address for each key that its client has read, or for each prefix. Each command that
-//! changes a key has an event ([`Data::event`]); while any client tracks, it is also a message to the key's listeners.
+//! changes a key has an event (`Data::event`); while any client tracks, it is also a message to the key's listeners.
 //! Like all messages it is sent when its transaction is durable, and not if that is undone.
 //!
 //! Invariants: a session listens to a key before its client reads it, and reads in its turn of the stage, never beside a
 //! long transaction: so no change is missed. Messages that find no room in their transaction are replaced by one that
 //! invalidates all keys.
 
-use crate::data::{Data, State};
 use sardonyx_base::channels::Message;
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ pub(crate) const CHANNEL: &[u8] = b"__redis__:invalidate";
 
 /// The first bytes of addresses: of a key, and of a prefix of keys.
 const KEY: u8 = b't';
-const PREFIX: u8 = b'b';
+pub(crate) const PREFIX: u8 = b'b';
 /// The address of all that track.
 const ALL: &[u8] = b"a";
 
@@ -84,7 +83,8 @@ pub(crate) fn all_changed() -> Arc<Message> {
     message(ALL, Arc::new([]))
 }
 
-fn message(channel: &[u8], payload: Arc<[u8]>) -> Arc<Message> {
+/// A message to the listeners of an address.
+pub(crate) fn message(channel: &[u8], payload: Arc<[u8]>) -> Arc<Message> {
     Arc::new(Message {
         channel: channel.into(),
         matched: None,
@@ -92,40 +92,6 @@ fn message(channel: &[u8], payload: Arc<[u8]>) -> Arc<Message> {
         process: 0,
         is_owed: false,
     })
-}
-
-impl<S: State> Data<'_, S> {
-    /// Tells clients that cache a key that it changes.
-    #[cold]
-    pub fn invalidate(&mut self, key: &[u8]) {
-        let writer = self.client.to_be_bytes();
-        let messages = self.shared.posting.hub().look(|channels| {
-            let own = key_address(key);
-            let mut heard: Vec<&[u8]> = Vec::new();
-            if channels.listeners(&own) > 0 {
-                heard.push(&own);
-            }
-            let prefixes = channels.beginning_with(&[PREFIX]);
-            let prefixes = prefixes.map(|(address, _)| address);
-            heard.extend(prefixes.filter(|address| key.starts_with(&address[1..])));
-            if heard.is_empty() {
-                return Vec::new();
-            }
-            let payload: Arc<[u8]> = [&writer[..], key].concat().into();
-            let messages = heard.into_iter();
-            messages
-                .map(|channel| message(channel, payload.clone()))
-                .collect()
-        });
-        self.messages.add_invalid(messages);
-    }
-
-    /// Tells clients that cache keys that any may change.
-    pub fn invalidate_all(&mut self) {
-        if self.shared.clients.are_tracking() {
-            self.messages.add_invalid(vec![all_changed()]);
-        }
-    }
 }
 
 #[cfg(test)]

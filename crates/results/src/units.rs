@@ -89,14 +89,22 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "too large".to_string())
 }
 
-/// Reads a time: `250us`, `5ms`, `1s`; a bare number is in milliseconds, as the TPK paper gives it.
+/// Reads a time: `250us`, `5ms`, `1s`, `10min`, `24h`, `30d`; a bare number is in milliseconds, as the TPK paper gives it.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split_unit(text);
     let unit = match unit {
         "us" | "µs" => 1e-6,
         "" | "ms" => 1e-3,
         "s" => 1.0,
-        _ => return Err(format!("{unit:?} is no unit of time: use us, ms or s")),
+        // A bare `m` may stand for another unit.
+        "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => {
+            return Err(format!(
+                "{unit:?} is no unit of time: use us, ms, s, min, h or d"
+            ));
+        }
     };
     let number: f64 = number.parse().map_err(|_| "not a number".to_string())?;
     Duration::try_from_secs_f64(number * unit).map_err(|error| error.to_string())
@@ -161,6 +169,9 @@ mod tests {
         assert_eq!(parse_time("250us"), Ok(Duration::from_micros(250)));
         assert_eq!(parse_time("5"), Ok(Duration::from_millis(5)));
         assert_eq!(parse_time("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(parse_time("10min"), Ok(Duration::from_secs(600)));
+        assert_eq!(parse_time("720h"), Ok(Duration::from_secs(2_592_000)));
+        assert_eq!(parse_time("30d"), parse_time("720h"));
         assert_eq!(parse_rate("100k"), Ok(1e5));
         assert_eq!(parse_rate("1.5M"), Ok(1.5e6));
         assert_eq!(parse_rate("0.5"), Ok(0.5));
@@ -174,7 +185,7 @@ mod tests {
         for text in ["", "0", "-1", "5 per s", "2000M"] {
             assert!(parse_rate(text).is_err(), "{text:?}");
         }
-        for text in ["", "ms", "-5ms", "5 minutes", "1e40s"] {
+        for text in ["", "ms", "-5ms", "5 minutes", "5m", "1e40s"] {
             assert!(parse_time(text).is_err(), "{text:?}");
         }
     }

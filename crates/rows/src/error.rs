@@ -45,10 +45,9 @@ pub enum TableError {
     },
     /// A transaction is to go back to a place that it has not marked.
     #[error(
-        "the transaction has no such mark: it is of another transaction, or behind a mark to which this one has \
-         returned"
+        "the transaction has no such savepoint: it is of another transaction, or behind one to which this one has returned"
     )]
-    NoMark,
+    NoSavepoint,
     /// A table or journal cannot have this name.
     #[error(
         "{name:?} is a name of the engine's own: those begin with {RESERVED:?}; choose another"
@@ -107,16 +106,6 @@ pub enum TableError {
         /// Bytes that it would have.
         bytes: usize,
         limit: usize,
-    },
-    /// An open transaction was to define something for which it rewrites a table's rows, and these are too many.
-    #[error(
-        "table {table:?} has {rows} rows, and an open transaction defines this for at most {limit}: define it in a \
-         transaction of the serial stage"
-    )]
-    TooManyToDefine {
-        table: String,
-        rows: u64,
-        limit: u64,
     },
     /// The log has no room for the transaction's redo records, or has failed. The operation did nothing;
     /// abort.
@@ -230,6 +219,12 @@ pub enum TableError {
     /// An open transaction was ended from without.
     #[error(transparent)]
     Ended(TransactionEnded),
+    /// An open transaction was to change one row more than its commit may install. The operation did nothing.
+    #[error(
+        "an open transaction changes at most {limit} rows, since its commit delays others: commit in parts, run it as a \
+         closure in the serial stage, or set `open_transaction_rows_max` to more"
+    )]
+    TooManyRows { limit: usize },
     /// The program holds open transactions that were ended at a bound, and these keep too much. The operation did nothing.
     #[error(
         "open transactions that were ended, and not dropped, keep {bytes} bytes, and may keep {limit}: drop them, or set \
@@ -333,7 +328,7 @@ impl CrateError for TableError {
             TableError::KeyChanged { .. }
             | TableError::StaleRow { .. }
             | TableError::UnknownHandle { .. }
-            | TableError::NoMark
+            | TableError::NoSavepoint
             | TableError::SchemaDiffers { .. }
             | TableError::BeyondRecords { .. }
             | TableError::Field { .. }
@@ -346,7 +341,7 @@ impl CrateError for TableError {
                 _ => Error::Refused,
             },
             TableError::TransactionTooLarge { .. }
-            | TableError::TooManyToDefine { .. }
+            | TableError::TooManyRows { .. }
             | TableError::SnapshotEnded(_) => Error::Limit,
             TableError::Catalogue(error) => error.kind(),
             TableError::Log(error) => error.kind(),

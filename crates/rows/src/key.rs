@@ -405,6 +405,13 @@ impl Part {
     where
         TableError: From<P::Error>,
     {
+        if self.is_short_and_ascending() {
+            // The most common column of a key of several.
+            let at = Address(row.0 + self.offset as u64);
+            let (short, length) = self.short(pages.read(at, self.kind.bytes(), buffer)?);
+            key.extend_first(&short, length);
+            return Ok(false);
+        }
         if self.since_shape > 0 && shape_at(pages, row)? < self.since_shape {
             self.push(self.default.as_ref(), key);
             return Ok(self.default == Value::Null);
@@ -457,7 +464,7 @@ impl Part {
     fn push_fixed(&self, bytes: &[u8], key: &mut KeyBytes) {
         if self.is_short {
             let (short, length) = self.short(bytes);
-            return key.extend(&short[..length]);
+            return key.extend_first(&short, length);
         }
         let from = key.len();
         key.extend(bytes);

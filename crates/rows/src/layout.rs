@@ -258,6 +258,14 @@ impl PageUse {
         is_sound.then_some(PageUse { table, life, kind })
     }
 
+    /// The size class of a page's cells, given its word, which was found to be sound: the sum is not computed again. `None` of
+    /// a page of rows.
+    #[inline]
+    pub fn class_of_sound(word: u64) -> Option<u8> {
+        let is_of_values = word >> KIND_SHIFT & 0xff == KIND_VALUES;
+        is_of_values.then_some((word >> DETAIL_SHIFT) as u8)
+    }
+
     /// The use of a page, given its bytes.
     #[inline]
     pub fn of(page: &[u8]) -> Option<Self> {
@@ -330,6 +338,11 @@ mod tests {
                 let used = PageUse { table, life, kind };
                 let word = used.word(true);
                 assert_eq!(PageUse::of_word(word), Some(used));
+                let class = match kind {
+                    PageKind::Values { class } => Some(class),
+                    PageKind::Rows { .. } => None,
+                };
+                assert_eq!(PageUse::class_of_sound(word), class);
                 for bit in 0..64_u32 {
                     assert!(!PageUse::has_sum(word ^ 1 << bit), "bit {bit}");
                 }

@@ -59,6 +59,7 @@ pub mod record;
 pub mod records;
 pub mod row;
 mod rows;
+mod savepoint;
 pub mod schema;
 pub mod types;
 pub mod value_text;
@@ -81,12 +82,13 @@ pub use journal::{
 pub use key::KeyValues;
 pub use open::{Conflict, ConflictWith, TransactionEnded};
 pub use plain::{Field, Plain, PlainLayout, RecordKey, field_of, plain_at};
-pub use read::{CountedRows, EachRow, ReadRow, ReadRows, ScanPlace, ScanRows};
+pub use read::{EachRow, ReadRow, ReadRows, ScanPlace, ScanRows};
 pub use record::{
     AnyRow, FieldColumn, Found, FoundRow, Record, RecordRow, RowForm, Table, definition_of_plain,
     definition_of_table,
 };
 pub use records::{RecordMut, RecordRows};
-pub use row::{KeyRange, OneRow, RowError, RowFormat, RowRef, RowWriter};
+pub use row::{KeyRange, OneRow, Placed, PlacedText, RowError, RowFormat, RowRef, RowWriter};
 pub use rows::Rows;
+pub use savepoint::Savepoint;
 pub use write::WriteRows;

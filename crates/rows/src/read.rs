@@ -78,6 +78,17 @@ pub trait ReadRows {
         None
     }
 
+    /// About how many bytes the rows of a table take, under the same conditions.
+    fn bytes_about(&self, _table: u16) -> Option<u64> {
+        None
+    }
+
+    /// True if reads are noted, and compared with the changes of others later: to read a whole table then conflicts with
+    /// each change of it.
+    fn notes_reads(&self) -> bool {
+        false
+    }
+
     /// The row with this key: the values of the primary key's columns, in its order.
     ///
     /// # Errors
@@ -117,12 +128,6 @@ pub trait ReadRows {
         act();
     }
 }
-
-/// A state that knows how many rows its tables have: to ask for that cannot fail. Elsewhere they are counted
-/// ([`ReadRows::count_rows`]).
-pub trait CountedRows: ReadRows {}
-
-impl<S: CountedRows + ?Sized> CountedRows for &mut S {}
 
 impl<S: ReadRows + ?Sized> ReadRows for &mut S {
     type Row<'r>
@@ -166,6 +171,16 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
     #[inline]
     fn rows_about(&self, table: u16) -> Option<u64> {
         (**self).rows_about(table)
+    }
+
+    #[inline]
+    fn bytes_about(&self, table: u16) -> Option<u64> {
+        (**self).bytes_about(table)
+    }
+
+    #[inline]
+    fn notes_reads(&self) -> bool {
+        (**self).notes_reads()
     }
 
     #[inline]
@@ -213,6 +228,13 @@ pub trait ReadRow {
         None
     }
 
+    /// Its fixed part, in which columns have their places ([`Placed`](crate::Placed)). `None` if the row is older than a
+    /// column, or its store does not lend it.
+    #[inline]
+    fn newest_fixed(&self) -> Option<&[u8]> {
+        None
+    }
+
     /// The value of the column with this name.
     ///
     /// # Errors
@@ -238,6 +260,11 @@ where
     #[inline]
     fn bytes_at(&self, column: usize) -> Option<&[u8]> {
         self.borrowed_at(column)
+    }
+
+    #[inline]
+    fn newest_fixed(&self) -> Option<&[u8]> {
+        (self.shape() == self.schema().shape()).then(|| self.fixed())
     }
 
     #[inline]

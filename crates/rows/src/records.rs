@@ -84,8 +84,8 @@ pub trait RecordRows: WriteRows {
     ) -> Result<(), TableError>;
 }
 
-/// Puts a record in the place of the one with its key, if there is one: then columns that are no fields get their defaults.
-/// Returns whether there was one.
+/// Puts a record in the place of the one with its key, if there is one: then columns that are no fields get their defaults,
+/// or stay as they are beside a plain record. Returns whether there was one.
 ///
 /// # Errors
 /// The errors of [`RecordRows::insert_record`], but for a duplicate of its key.

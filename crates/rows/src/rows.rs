@@ -2,7 +2,7 @@
 
 use crate::error::TableError;
 use crate::index::Index;
-use crate::read::{CountedRows, ReadRow, ReadRows, ScanPlace};
+use crate::read::{ReadRow, ReadRows, ScanPlace};
 use crate::row::{RowError, RowWriter};
 use crate::schema::{Schema, Value, ValueRef};
 use crate::write::WriteRows;
@@ -79,11 +79,11 @@ impl<S: ReadRows> Rows<S> {
         scan.expect("it was found")
     }
 
-    /// The number of rows, in any store: one that does not know it reads all rows.
+    /// The number of rows. A store that does not know it reads all rows.
     ///
     /// # Errors
     /// The errors of reading them.
-    pub fn count_rows(&self) -> Result<u64, Error> {
+    pub fn count(&self) -> Result<u64, Error> {
         self.store.count_rows(self.number)
     }
 
@@ -93,14 +93,6 @@ impl<S: ReadRows> Rows<S> {
     /// [`Error::Refused`] if there is no such index.
     pub fn index(&self, name: &str) -> Result<Index<S::Entries<'_>>, Error> {
         self.store.row_index(self.number, name)
-    }
-}
-
-impl<S: CountedRows> Rows<S> {
-    /// Known without reading the rows.
-    pub fn count(&self) -> u64 {
-        let count = self.store.count_rows(self.number);
-        count.expect("it was found")
     }
 }
 

@@ -180,10 +180,11 @@ where
         if left <= bytes {
             let before = out.len();
             // A cell is of whole words.
+            out.resize(before + left.next_multiple_of(8), 0);
+            let (place, _) = out[before..].as_chunks_mut::<8>();
             pages.look(cell, left.next_multiple_of(8), |words| {
-                out.truncate(before);
-                for number in 0..left.div_ceil(8) {
-                    out.extend_from_slice(&words.word(number).to_le_bytes());
+                for (number, word) in place.iter_mut().enumerate() {
+                    *word = words.word(number).to_le_bytes();
                 }
             })?;
             out.truncate(before + left);

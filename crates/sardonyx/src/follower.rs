@@ -74,7 +74,7 @@ fn next_look() -> Duration {
 
 impl Tables {
     /// Follows the database in this directory: reads its tables beside the program that has it open, usually at most 10
-    /// ms behind its commits. See [`follower`](crate::follower).
+    /// ms behind its commits. See [`follower`](crate::follower). Feature `hosts`.
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no database; [`Error::Damaged`], with file and offset; [`Error::Refused`] if it holds
@@ -85,7 +85,7 @@ impl Tables {
     }
 
     /// The end of the durable log now: for [`Follower::wait_for`], or to read [changes](crate::changes) from here on.
-    /// Every transaction of which [`Tables::run`] has returned is before it.
+    /// Every transaction of which [`Tables::run`] has returned is before it. Feature `hosts`.
     ///
     /// # Errors
     /// [`Error::Closed`]; [`Error::Forked`].
@@ -99,7 +99,7 @@ impl Tables {
 /// Following.
 impl Options {
     /// Follows the database in this directory, to read its tables beside the program that has it open. Only the options
-    /// for memory take effect.
+    /// for memory take effect. Feature `hosts`.
     ///
     /// # Errors
     /// As [`Tables::follow`].

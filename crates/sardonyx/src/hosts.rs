@@ -57,12 +57,14 @@
 mod alone;
 mod followed;
 mod register;
+mod reports;
 #[cfg(test)]
 mod silent;
 mod term;
 
 use crate::{Error, Options, clock};
-use register::{clear, put};
+use register::{clear, is_damage, put};
+use reports::Reports;
 use sardonyx_base::events;
 use sardonyx_base::random::system_random;
 use sardonyx_base::seldom::Seldom;
@@ -193,6 +195,7 @@ pub struct Host {
     behind: Option<Instant>,
     doubts: u32,
     silent: Seldom,
+    reports: Reports,
 }
 
 /// The next entries that the store has, up to a bound, or until the time is over after one of them; and the moment at
@@ -248,6 +251,7 @@ impl Host {
             behind: None,
             doubts: 0,
             silent: Seldom::default(),
+            reports: Reports::default(),
         })
     }
 
@@ -325,12 +329,13 @@ impl Host {
         let candidate = Candidate::new(manifest.identity, name, self.process, wait);
         let is_near = self.remote.store.is_near();
         self.turn = Some(Turn::new(candidate, is_near, clock::now()));
+        self.report(manifest.identity);
         Ok(())
     }
 
     /// True if the register's text was damaged, and is read again before that is believed.
     fn is_doubted(&mut self, error: &Error) -> bool {
-        let is_damage = matches!(error.downcast_ref(), Some(RemoteLogError::Primary { .. }));
+        let is_damage = error.downcast_ref().is_some_and(is_damage);
         let is_doubted = is_damage && self.doubts < DOUBTS_MAX;
         if is_doubted {
             self.doubts += 1;
@@ -346,11 +351,15 @@ impl Host {
         };
         let before = clock::now();
         let stored = self.remote.store.read_register(Register::Primary);
-        let Some(stored) = clear(stored, &mut self.silent)? else {
-            turn.silent(clock::now());
-            return Ok(false);
+        let read = match clear(stored, &mut self.silent) {
+            Ok(None) => {
+                turn.silent(clock::now());
+                return Ok(false);
+            }
+            Ok(Some(stored)) => turn.read(stored.as_ref(), [before, clock::now()]),
+            Err(error) => Err(error),
         };
-        if let Err(error) = turn.read(stored.as_ref(), [before, clock::now()]) {
+        if let Err(error) = read {
             turn.silent(clock::now());
             let error = Error::from(error);
             return self.is_doubted(&error).then_some(false).ok_or(error);
@@ -413,8 +422,10 @@ impl Host {
         self.followed.lock().begun = self.begun;
         match follow_store(&home, &options, lock) {
             Ok((replica, follower)) => {
+                let identity = replica.known().identity;
                 self.following = Some((replica, follower));
                 self.note();
+                self.report(identity);
                 Ok(())
             }
             // Until this host serves again, or another goes on.

@@ -247,10 +247,10 @@ pub mod reports {
 /// Rows: by their columns' names, by indexes, and the traits of all states and transactions that have rows.
 pub mod rows {
     pub use sardonyx_rows::{
-        AnyRow, CountedRows, DefineRows, EachRow, Index, IndexRange, OneRow, ReadRow, ReadRows,
-        RecordMut, RecordRow, RecordRows, RowRef, RowWriter, Rows, ScanRows, WriteRows,
+        AnyRow, DefineRows, EachRow, Index, IndexRange, OneRow, ReadRow, ReadRows, RecordMut,
+        RecordRow, RecordRows, RowRef, RowWriter, Rows, Savepoint, ScanRows, WriteRows,
     };
-    pub use sardonyx_table::{Marked, OpenRow, OpenRows, OpenScan, Row, SpaceSnapshot, Walk};
+    pub use sardonyx_table::{OpenRow, OpenRows, OpenScan, Row, SpaceSnapshot, Walk};
 }
 
 /// Schemas of tables, known at run time, and migrations from one to the next.
@@ -281,6 +281,8 @@ pub mod low_level {
     pub use sardonyx_rows::constraints::{Due, HeldReference};
     pub use sardonyx_rows::{FoundRow, IndexEntries, RecordColumn, RecordKey, RowForm};
     #[doc(hidden)]
+    pub use sardonyx_serial::Steps;
+    #[doc(hidden)]
     pub use sardonyx_storage::log::writer::Gathering;
     pub use sardonyx_storage::page::Address;
     #[doc(hidden)]
@@ -288,7 +290,8 @@ pub mod low_level {
     pub use sardonyx_storage::store::PageSnapshot;
     #[doc(hidden)]
     pub use sardonyx_table::{
-        Beside, IndexBeside, IndexChanges, IndexRun, LeftRows, OpenChanges, OwnRow, Redefined,
+        Beside, FixedRow, IndexBeside, IndexChanges, IndexRun, LeftRows, OpenChanges, OwnRow,
+        Redefined, ValuePlaces,
     };
     pub use sardonyx_table::{OpenEntries, TreeEntries};
 

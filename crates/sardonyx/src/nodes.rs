@@ -92,7 +92,7 @@ pub use sardonyx_sharing::node::loose::{
     LooseNode, LooseOptions, OneHost, PageServer, Register, Serving,
 };
 pub use sardonyx_sharing::node::{
-    KEY_BYTES_MAX, Node, NodeEntries, NodeError, NodeIndex, NodeJournal, NodeJournalRows, NodeMark,
+    KEY_BYTES_MAX, Node, NodeEntries, NodeError, NodeIndex, NodeJournal, NodeJournalRows,
     NodeOptions, NodeRecords, NodeStatistics, NodeTables, Nodes, OwnedRow, PagesInUse, TableNode,
     Transaction,
 };

@@ -50,7 +50,7 @@ pub struct Options {
     pub(crate) stored_bytes_min: Option<u64>,
     pub(crate) snapshot_bytes_max: Option<u64>,
     /// Bounds on their number and on the bytes that they keep.
-    pub(crate) open_transactions: [usize; 2],
+    pub(crate) open_transactions: [usize; 3],
     create: bool,
     #[cfg(feature = "memory")]
     memory: sardonyx_mapped::Options,
@@ -199,6 +199,16 @@ impl Options {
         self
     }
 
+    /// The most rows that one [open transaction](crate::OpenTransaction) of tables changes (default 500,000). Its commit is
+    /// one call of the serial stage, of about a microsecond for each row, for which other transactions wait. A change of
+    /// one row more returns [`Error::Limit`], by a [`TableError::TooManyRows`](crate::errors::TableError::TooManyRows), and
+    /// does nothing; the transaction can be committed. A closure ([`Tables::run`](crate::Tables::run)), also the last run of
+    /// [`Tables::retry`](crate::Tables::retry), has no such bound: others wait for all of it. At least 1.
+    pub fn open_transaction_rows_max(mut self, rows: usize) -> Self {
+        self.open_transactions[2] = rows;
+        self
+    }
+
     /// Leaves the checkpoints to followers of the log in the store ([`Options::store`]). This process has no second
     /// copy of the data, and this directory no backup. When room is needed, the log here is freed up to the store's
     /// place. An opening that needs more than the rest begins anew from the store, as a new directory does. It starts
@@ -207,7 +217,7 @@ impl Options {
     ///
     /// So the store and the followers have all of the data, and this process's disk has only the end of the log. Without
     /// a store, or with parts in other directories, the opening is refused. The follower decides the interval between
-    /// checkpoints; [`Options::closing_checkpoint`] has no effect here.
+    /// checkpoints; [`Options::closing_checkpoint`] has no effect here. Feature `hosts`.
     ///
     /// ```
     /// # #[cfg(not(shuttle))] {
@@ -262,7 +272,7 @@ impl Options {
 
     /// Puts the log into a store, too, from which other hosts follow and take over ([`hosts`](crate::hosts)): one of the
     /// crate `sardonyx-remote`, for example. Name the store at every opening; an empty directory gets the database from
-    /// it. It needs a shape with threads; memory and nodes have none.
+    /// it. It needs a shape with threads; memory and nodes have none. Feature `hosts`.
     ///
     /// ```
     /// # #[cfg(not(shuttle))] {

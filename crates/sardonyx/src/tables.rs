@@ -387,8 +387,8 @@ impl Tables {
     }
 
     /// A snapshot of all tables, with everything that is committed now, to read from any thread. Transactions continue
-    /// and do not wait for it. The state may not be on stable storage yet; call [`Tables::flush`] before to be sure of
-    /// that.
+    /// and do not wait for it. The state may not be on stable storage yet: call [`Tables::flush`] after taking it, before
+    /// you publish what it shows.
     ///
     /// # Errors
     /// As [`Tables::read`]; [`Error::Full`] if the process has no address space for it.

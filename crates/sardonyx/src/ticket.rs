@@ -4,6 +4,7 @@ use crate::Error;
 use crate::inside::Inside;
 use crate::tables::ASK_EVERY;
 use sardonyx_serial::ProcedureError;
+use sardonyx_table::LeftRows;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -16,11 +17,23 @@ pub struct Ticket<T = ()>(Source<T>);
 /// The results of a batch, in the order of its requests, once all of it is durable.
 pub type BatchTicket<O, E> = Ticket<Vec<Result<O, ProcedureError<E>>>>;
 
+/// The result of an open transaction, with the memory that it left.
+type Left<T> = Result<(T, LeftRows), Box<(Error, LeftRows)>>;
+
+type Installed<T> = sardonyx_serial::Ticket<Left<T>>;
+
+/// The same without the memory, which is freed here.
+fn without_memory<T>(ended: Left<T>) -> Result<T, Error> {
+    ended.map(|(value, _)| value).map_err(|ended| ended.0)
+}
+
 enum Source<T> {
     /// A ticket of tables: the value itself.
     Value(sardonyx_serial::Ticket<T>),
     /// A ticket of tables: a closure's result.
     Outcome(sardonyx_serial::Ticket<Result<T, Error>>),
+    /// A ticket of an open transaction: its value or error, and the memory that it left.
+    Installed(Installed<T>),
     /// Nothing was run; the error, until it is returned.
     Refused(Option<Error>),
     /// A ticket of memory, whose transaction has run: the value, until it is returned.
@@ -37,6 +50,10 @@ impl<T> Ticket<T> {
         Ticket(Source::Outcome(ticket))
     }
 
+    pub(crate) fn of_installed(ticket: Installed<T>) -> Self {
+        Ticket(Source::Installed(ticket))
+    }
+
     pub(crate) fn refused(error: Error) -> Self {
         Ticket(Source::Refused(Some(error)))
     }
@@ -51,6 +68,7 @@ impl<T> Ticket<T> {
         match &self.0 {
             Source::Value(ticket) => ticket.is_done(),
             Source::Outcome(ticket) => ticket.is_done(),
+            Source::Installed(ticket) => ticket.is_done(),
             Source::Refused(_) => true,
             #[cfg(feature = "memory")]
             Source::Memory(ticket, _) => ticket.is_done(),
@@ -68,6 +86,7 @@ impl<T> Ticket<T> {
         match self.0 {
             Source::Value(ticket) => Ok(ticket.wait()?),
             Source::Outcome(ticket) => ticket.wait()?,
+            Source::Installed(ticket) => without_memory(ticket.wait()?),
             Source::Refused(error) => Err(error.expect("a ticket is used once")),
             #[cfg(feature = "memory")]
             Source::Memory(ticket, value) => {
@@ -115,6 +134,10 @@ impl<T> Future for Ticket<T> {
         match &mut self.0 {
             Source::Value(ticket) => Pin::new(ticket).poll(context).map_err(Error::from),
             Source::Outcome(ticket) => Pin::new(ticket).poll(context).map(|outcome| outcome?),
+            Source::Installed(ticket) => {
+                let ended = Pin::new(ticket).poll(context);
+                ended.map(|ended| without_memory(ended?))
+            }
             Source::Refused(error) => {
                 let error = error.take();
                 Poll::Ready(Err(

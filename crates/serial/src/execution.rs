@@ -9,9 +9,10 @@
 
 use crate::error::{ProcedureError, SerialError};
 use crate::procedure::Procedure;
+use crate::steps::Steps;
 use sardonyx_base::error::Error;
 use sardonyx_base::process::Process;
-use sardonyx_base::user_code::{discard, discard_all, message_of};
+use sardonyx_base::user_code::{caught, discard, discard_all, message_of};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::pen::{Appending, Held};
@@ -206,6 +207,31 @@ impl<'h> Execution<'h> {
         Ok(())
     }
 
+    /// Runs steps as a transaction each, in their order. Those that the log refuses do not run. Returns the group to wait
+    /// for.
+    pub(crate) fn run_steps<S: Steps>(&mut self, steps: &mut S) -> u64 {
+        let mut count = 0;
+        caught(|| count = steps.count());
+        for number in 0..count {
+            if number % LOCATED_TOGETHER == 0 {
+                let end = count.min(number + LOCATED_TOGETHER);
+                caught(|| steps.prefetch(number..end, self.space));
+            }
+            if let Err(error) = self.admit() {
+                let error = Arc::new(Error::from(error));
+                for left in number..count {
+                    caught(|| steps.failed(left, ProcedureError::NotRun(error.clone())));
+                }
+                break;
+            }
+            let ran = self.run_closure(|transaction| steps.run(number, transaction));
+            if let Err(error) = ran {
+                caught(|| steps.failed(number, error));
+            }
+        }
+        self.log.last_group()
+    }
+
     // Always: it is called from the loop over a batch, whose speed it decides.
     #[inline(always)]
     fn run_one<P: Procedure>(
@@ -214,10 +240,17 @@ impl<'h> Execution<'h> {
         arguments: &P::Arguments,
         located: P::Located,
     ) -> Result<P::Output, ProcedureError<P::Error>> {
+        self.run_closure(|transaction| procedure.execute(arguments, located, transaction))
+    }
+
+    /// Runs a closure as a transaction of a batch.
+    #[inline(always)]
+    fn run_closure<T, E>(
+        &mut self,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, ProcedureError<E>> {
         let mut transaction = self.space.begin(self.log.builder());
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            procedure.execute(arguments, located, &mut transaction)
-        }));
+        let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut transaction)));
         match outcome {
             _ if !self.process.is_current() => {
                 transaction.abort();

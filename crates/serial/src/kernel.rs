@@ -33,18 +33,16 @@ pub enum Durability {
     /// When the transaction is on stable storage (I1).
     #[default]
     Durable,
-    /// When it has run; it becomes durable soon after, in order. A crash before that loses it and
-    /// everything after it, and nothing before it.
+    /// When it has run; it becomes durable soon after, in order. A crash before that loses it and all after it.
     ///
     /// In the shapes with threads, a logging thread writes it within a millisecond
     /// ([`DEFERRED_TIME_MAX`](sardonyx_storage::log::policy::DEFERRED_TIME_MAX)), or as soon as the disk is free then;
-    /// earlier, if another transaction waits for the disk. With the TPK paper's parameters, it is written when its group
-    /// is closed. In [`Shape::Threadless`] no thread does so. It is written with the next
-    /// call that waits for durability, by [`Kernel::flush`], by a checkpoint, by closing or dropping the database. A
-    /// call also writes it that leaves as much as
-    /// [`DEFERRED_TRANSACTIONS_MAX`](sardonyx_storage::log::policy::DEFERRED_TRANSACTIONS_MAX) transactions or
-    /// [`DEFERRED_BYTES_MAX`](sardonyx_storage::log::policy::DEFERRED_BYTES_MAX) bytes unwritten. The same holds for a
-    /// submitted one whose ticket is not waited for.
+    /// earlier, if another transaction waits for the disk. With the TPK paper's parameters, it is written when its
+    /// group is closed. In [`Shape::Threadless`] no thread does so. It is written with the next call that waits for
+    /// durability, by [`Kernel::flush`], by a checkpoint, by closing or dropping the database. A call also writes it
+    /// that leaves as much as [`DEFERRED_TRANSACTIONS_MAX`](sardonyx_storage::log::policy::DEFERRED_TRANSACTIONS_MAX)
+    /// transactions or [`DEFERRED_BYTES_MAX`](sardonyx_storage::log::policy::DEFERRED_BYTES_MAX) bytes unwritten. The
+    /// same holds for a submitted one whose ticket is not waited for.
     Deferred,
 }
 
@@ -418,6 +416,17 @@ impl Kernel {
         let started = Instant::now();
         job.prepare();
         self.shared.input_time.add_since(started);
+        self.execute_prepared(job, take, ended)
+    }
+
+    /// Execution on the caller's thread, timed with the wait for the pen.
+    #[inline]
+    pub(crate) fn execute_prepared<'k>(
+        &'k self,
+        job: &mut impl Job,
+        take: impl FnOnce() -> Result<Held<'k, TableSpace>, SerialError>,
+        ended: impl FnOnce(),
+    ) -> Result<u64, SerialError> {
         let started = Instant::now();
         let group = self.shared.execute_then(take()?, job, ended)?;
         self.shared.execution_time.add_since(started);

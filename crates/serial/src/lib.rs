@@ -29,7 +29,7 @@
 //! | `procedure`, `batch`, `exchange` | the kinds of jobs: a procedure's batch, a closure, requests that arrive as bytes |
 //! | `input`, `execution`, `output`, `queue` | the stages, and the queues between them |
 //! | `ticket` | the client's handle, and the answer that a job owes it |
-//! | `turn` | the pen, for a caller that decides later what to do with it, such as a server |
+//! | `turn`, `steps` | the pen, for a caller that decides later what to do with it, such as a server; its transactions of one turn |
 //! | `freezing` | checkpoints from snapshots of the live pages |
 //! | `closing` | ends the stages in order, and gives the database's lock back |
 //! | `shape`, `stages`, `error` | the layout on threads, the stages' busy times, errors |
@@ -79,6 +79,7 @@ mod procedure;
 mod queue;
 mod shape;
 mod stages;
+mod steps;
 mod ticket;
 mod turn;
 
@@ -89,5 +90,6 @@ pub use kernel::{Durability, Kernel};
 pub use procedure::{Procedure, Registered, WeakRegistered};
 pub use shape::Shape;
 pub use stages::{StageTime, StageTimes};
+pub use steps::Steps;
 pub use ticket::{BatchTicket, Ticket};
 pub use turn::{Committed, Turn};

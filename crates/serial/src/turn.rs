@@ -10,6 +10,7 @@ use crate::batch::Single;
 use crate::error::SerialError;
 use crate::kernel::{Durability, Kernel, Release, frozen};
 use crate::procedure::{Procedure, Registered};
+use crate::steps::{Stepping, Steps};
 use crate::ticket::{BatchTicket, Ticket};
 use sardonyx_storage::log::writer::Gathering;
 #[cfg(doc)]
@@ -177,5 +178,16 @@ impl<'k> Turn<'k> {
     ) -> BatchTicket<P::Output, P::Error> {
         let Turn { kernel, held } = self;
         kernel.execute_batch(procedure, arguments, || Ok(held), ended)
+    }
+
+    /// Runs steps, each as a transaction of its own; the ticket tells when all of them are durable. They run here and now in
+    /// every shape.
+    #[inline]
+    pub fn run_steps<S: Steps>(self, steps: &mut S) -> Ticket<()> {
+        let Turn { kernel, held } = self;
+        match kernel.execute_prepared(&mut Stepping(steps), || Ok(held), || {}) {
+            Ok(group) => kernel.durable(group),
+            Err(error) => kernel.refused(error),
+        }
     }
 }

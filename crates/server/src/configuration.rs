@@ -24,8 +24,8 @@
 //!
 //! [users.shop]
 //! password = "SCRAM-SHA-256$4096:…"      # as `sardonyx password` prints it
-//! tables = "read"                        # none, read, write or own
-//! keys = "none"                          # of Redis' clients: none, read or write; as tables, if it is not said
+//! tables = "read"                        # none, read, write or own; it must be said
+//! keys = "none"                          # of Redis clients: none, read or write; as tables, if it is not said
 //! ```
 //!
 //! The command line and the environment override it.
@@ -75,6 +75,15 @@ pub enum ConfigurationError {
         name: String,
         /// The fault of the value.
         source: OptionsError,
+    },
+    /// A user has no right on tables. None is given by default: the greatest would let a user drop tables that was added
+    /// in haste, and a lesser one would take rights from a user who had them by an earlier version's default.
+    #[error("{}: users.{user}: `tables` is missing: write tables = \"none\", \"read\", \"write\" or \"own\"", file.display())]
+    WithoutRight {
+        /// As given by `--config` or `SARDONYX_CONFIG`.
+        file: PathBuf,
+        /// The key of its section under `users`.
+        user: String,
     },
     /// The password of a user is not a verifier.
     #[error("{}: the password of the user {user:?}: {source}; make one with `sardonyx password`", file.display())]
@@ -169,11 +178,11 @@ struct UserSection {
     keys: Option<String>,
 }
 
-/// Reads a configuration.
+/// Reads a configuration. The endpoints that it does not name are those of `defaults`.
 ///
 /// # Errors
 /// The fault and its place. No error contains a password.
-pub fn read(file: &Path) -> Result<Options, ConfigurationError> {
+pub fn read(file: &Path, defaults: Options) -> Result<Options, ConfigurationError> {
     let failed = |source| ConfigurationError::Read {
         file: file.into(),
         source,
@@ -181,14 +190,18 @@ pub fn read(file: &Path) -> Result<Options, ConfigurationError> {
     if std::fs::metadata(file).map_err(failed)?.len() > CONFIGURATION_BYTES_MAX {
         return Err(ConfigurationError::TooLong { file: file.into() });
     }
-    parse(&std::fs::read_to_string(file).map_err(failed)?, file)
+    parse(
+        &std::fs::read_to_string(file).map_err(failed)?,
+        file,
+        defaults,
+    )
 }
 
 /// Reads the text of a configuration file.
 ///
 /// # Errors
 /// As [`read`].
-pub fn parse(text: &str, file: &Path) -> Result<Options, ConfigurationError> {
+pub fn parse(text: &str, file: &Path, defaults: Options) -> Result<Options, ConfigurationError> {
     let read: File = toml::from_str(text).map_err(|error| ConfigurationError::Parse {
         file: file.into(),
         // Not the error's text, which shows the line, and with it perhaps a password.
@@ -208,7 +221,7 @@ pub fn parse(text: &str, file: &Path) -> Result<Options, ConfigurationError> {
             source,
         }
     };
-    let mut options = Options::default();
+    let mut options = defaults;
     let places = [
         ("postgres", read.postgres, &mut options.postgres),
         ("redis", read.redis, &mut options.redis),
@@ -260,7 +273,11 @@ pub fn parse(text: &str, file: &Path) -> Result<Options, ConfigurationError> {
             text.parse::<Right>()
                 .map_err(value(&format!("users.{name}")))
         };
-        let tables = section.tables.as_deref().map_or(Ok(Right::Own), &right)?;
+        let Some(tables) = &section.tables else {
+            let (file, user) = (file.into(), name);
+            return Err(ConfigurationError::WithoutRight { file, user });
+        };
+        let tables = right(tables)?;
         let mut table = BTreeMap::new();
         for (name, text) in &section.table {
             table.insert(name.clone(), right(text)?);
@@ -296,7 +313,8 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Options, String> {
-        parse(text, Path::new("/etc/sardonyx/server.toml")).map_err(|error| error.to_string())
+        let file = Path::new("/etc/sardonyx/server.toml");
+        parse(text, file, Options::default()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -343,6 +361,12 @@ mod tests {
         let said = parsed("[users.ada]\npassword = \"hunter2\"").unwrap_err();
         assert!(
             said.contains("sardonyx password") && !said.contains("hunter2"),
+            "{said}"
+        );
+        let verifier = Verifier::of_password("pencil").unwrap();
+        let said = parsed(&format!("[users.ada]\npassword = \"{verifier}\"")).unwrap_err();
+        assert!(
+            said.contains("users.ada: `tables` is missing") && !said.contains("SCRAM"),
             "{said}"
         );
         let said = parsed("[users.ada]\npassword = \"hunter2\nx").unwrap_err();

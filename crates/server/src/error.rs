@@ -36,16 +36,11 @@ pub enum ServerError {
          added to the table (DROP INDEX, ALTER TABLE … DROP COLUMN), rename it if it is of your own, or drop it with its keys"
     )]
     Keyspace(#[from] sardonyx::Error),
-    /// The database is one of nodes, which serve PostgreSQL clients only.
+    /// The database is one of nodes, which serve no Redis clients.
     #[error(
-        "{what} are not served by a node of a nodes' database: switch that off (--{option} off)"
+        "Redis clients are not served by a node of a nodes' database: switch that off (--redis off)"
     )]
-    OfNodes {
-        /// The protocol's clients.
-        what: &'static str,
-        /// The protocol's option of the command line, without dashes.
-        option: &'static str,
-    },
+    OfNodes,
     /// The system starts no threads.
     #[error("the system cannot start threads: {0}")]
     Threads(io::Error),

@@ -2,7 +2,7 @@
 //!
 //! The limit is the configured one, that of the process' cgroup, or the machine's memory. A share of it is for answers
 //! that wait for their clients and for rows that statements gather. When the whole process is near the limit, nothing
-//! more is stored either ([`Budget::set_short`]).
+//! more is stored either ([`Budget::set_short`]), and forgotten transactions give their rows up ([`Budget::give_back`]).
 
 use sardonyx_resp::process::{kibibytes, memory};
 use sardonyx_sql::Budget;
@@ -37,18 +37,23 @@ pub async fn watch(budget: &Budget, limit: u64) {
     loop {
         // If it cannot be read, nothing is refused.
         let taken = memory();
-        let is_short = is_short(taken, limit);
+        let is_short = look(budget, taken, limit);
         if is_short != was_short {
             tracing::warn!(taken, limit, is_short, "the process' memory and its limit");
         }
-        budget.set_short(is_short);
         was_short = is_short;
         sleep(BETWEEN_LOOKS).await;
     }
 }
 
-fn is_short(taken: u64, limit: u64) -> bool {
-    taken > limit / 100 * SHORT_PERCENT
+/// Notes whether the process is short of memory. While it is, it has what is beyond given back: others are refused for less.
+fn look(budget: &Budget, taken: u64, limit: u64) -> bool {
+    let beyond = taken.saturating_sub(limit / 100 * SHORT_PERCENT);
+    budget.set_short(beyond > 0);
+    if beyond > 0 {
+        budget.give_back(usize::try_from(beyond).unwrap_or(usize::MAX));
+    }
+    beyond > 0
 }
 
 fn of_machine() -> Option<u64> {
@@ -93,6 +98,9 @@ fn number(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sardonyx_base::memory::Reclaim;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn limits_are_read() {
@@ -110,6 +118,33 @@ mod tests {
         assert!(files_of("3:cpu:/a").is_empty() && files_of("x").is_empty());
         assert_eq!((number("max\n"), number("4096\n")), (None, Some(4096)));
         assert_eq!(limit(Some(5)), Some(5));
-        assert!(is_short(91, 100) && !is_short(90, 100));
+    }
+
+    /// Holds memory that it gives back.
+    #[derive(Debug)]
+    struct Held(AtomicUsize);
+
+    impl Reclaim for Held {
+        fn held(&self) -> usize {
+            self.0.load(Ordering::Relaxed)
+        }
+
+        fn reclaim(&self, bytes: usize) -> bool {
+            self.0.fetch_sub(bytes, Ordering::Relaxed);
+            true
+        }
+    }
+
+    #[test]
+    fn while_the_process_is_short_what_is_beyond_is_given_back() {
+        let (budget, held) = (Budget::default(), Arc::new(Held(AtomicUsize::new(12))));
+        let weak = Arc::downgrade(&held);
+        budget.set_reclaim(weak);
+        // For each look: what is taken of 100, and what is held afterwards.
+        for (taken, left) in [(90, 12), (95, 7), (91, 6), (89, 6), (99, 0), (99, 0)] {
+            assert_eq!(look(&budget, taken, 100), taken > 90);
+            assert_eq!(budget.check().is_err(), taken > 90);
+            assert_eq!(held.held(), left, "{taken}");
+        }
     }
 }

@@ -108,7 +108,7 @@ impl User {
 }
 
 /// Each right includes those before it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Right {
     /// Nothing.
     None,
@@ -117,7 +117,6 @@ pub enum Right {
     /// Read and change rows.
     Write,
     /// Also create, change and drop tables.
-    #[default]
     Own,
 }
 

@@ -1,4 +1,4 @@
-//! Redis' clients: a socket and a session of [`sardonyx_resp`], which knows the protocol and the commands.
+//! Redis clients: a socket and a session of [`sardonyx_resp`], which knows the protocol and the commands.
 //!
 //! With configured users, a client says `AUTH user password`, and has the user's permissions on keys. A client that
 //! does not authenticate within [`Limits::greeting`](crate::Limits::greeting) is disconnected. Expired keys are
@@ -165,7 +165,7 @@ pub async fn serve(
         let received = match until {
             Some(until) => match timeout_at(until, receiver.receive()).await {
                 Ok(received) => received?,
-                // Closed without a message, as for PostgreSQL's clients.
+                // Closed without a message, as for PostgreSQL clients.
                 Err(_) => return Ok(()),
             },
             None => tokio::select! {

@@ -182,16 +182,10 @@ impl Server {
         if database.follower().is_some() {
             return Ok(());
         }
-        if database.tables().is_none() {
-            let of_nodes = |what, option| Err(ServerError::OfNodes { what, option });
-            if !options.redis.is_empty() {
-                return of_nodes("Redis' clients", "redis");
-            }
-            if !options.http.is_empty() {
-                return of_nodes("metrics and the page", "http");
-            }
+        match database.tables().is_none() && !options.redis.is_empty() {
+            true => Err(ServerError::OfNodes),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Starts a server on a database at these doors. It answers as long as it has the lease.
@@ -257,20 +251,20 @@ impl Server {
             if shared.database.follower().is_some() {
                 keyspace = Some(redis::followed(shared.database.clone()));
             }
-            let http = Observed::of(&shared.database).map(|observed| shared.http(observed));
+            let http = shared.http(Observed::of(&shared.database));
             for (protocol, endpoint, listener) in
                 doors.listeners(|protocol| runtimes.of(protocol))?
             {
                 let service = match protocol {
                     Protocol::Postgres => Some(Service::Postgres),
                     Protocol::Redis => keyspace.clone().map(Service::Redis),
-                    Protocol::Http => http.clone().map(|http| {
+                    Protocol::Http => {
                         let place = Place {
                             is_local: endpoint.is_local(),
                             is_tcp: matches!(endpoint, Endpoint::Tcp(_)),
                         };
-                        Service::Http(http, place)
-                    }),
+                        Some(Service::Http(http.clone(), place))
+                    }
                 };
                 if let Some(service) = service {
                     server.listen(service, &endpoint, listener, runtimes.of(protocol));

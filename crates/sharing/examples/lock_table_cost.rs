@@ -4,11 +4,11 @@
 //! cargo run --release -p sardonyx-sharing --example lock_table_cost -- [PAGES [ROUNDS]]
 //! ```
 //!
-//! Two processes have the table. In each round one locks and unlocks all pages, each by four accesses (read and swap
-//! to lock, read and swap to unlock), and then the other. So with two processes the entry was last changed, and its
+//! Two processes have the table. In each round, one after the other locks and unlocks all pages. That is four accesses
+//! for each: read and swap to lock, read and swap to unlock. So with two processes the entry was last changed, and its
 //! cell last written, by the other one, on any processor. Three things are timed: the machine of GEM locking with the
-//! table, as a node runs it; the table's accesses alone; and the machine with entries in its own memory. The least
-//! time of all rounds counts, and the median.
+//! table, as a node runs it; the table's accesses alone; and the machine with entries in its own memory. The least time
+//! of all rounds counts, and the median.
 
 use sardonyx_sharing::lock_table::{Segment, SegmentOptions};
 use sardonyx_sharing::protocol::{

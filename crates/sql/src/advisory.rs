@@ -14,6 +14,7 @@ mod listed;
 
 pub(crate) use listed::{Listed, Locked};
 
+use crate::activity::now;
 use crate::claims::{Claimed, ROWS_MAX, RowClaims, RowHash, TableId};
 use crate::error::{SqlError, code};
 use crate::lock_modes::{Modes, RowMode, TableMode};
@@ -22,7 +23,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 /// The most locks that sessions of a database have, each with 200 bytes or so.
 const LOCKS_MAX: usize = 100_000;
@@ -334,9 +334,7 @@ impl State {
     fn wait_for(&mut self, session: u64, key: Key, mode: TableMode) {
         let lock = self.locks.entry(key).or_default();
         lock.waiting.push((session, mode));
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let since = since.map_or(0, |since| since.as_micros() as i64);
-        self.waits.insert(session, (key, mode, since));
+        self.waits.insert(session, (key, mode, now()));
     }
 
     fn wait_no_more(&mut self, session: u64, key: Key) {
@@ -381,6 +379,11 @@ impl AdvisoryLocks {
         }
     }
 
+    /// The number of sessions since the database was opened.
+    pub fn sessions(&self) -> u64 {
+        self.state().sessions
+    }
+
     /// The way to them of a session, whose client knows it by a number.
     pub fn enter(self: &Arc<Self>, process: u32) -> Locker {
         let mut state = self.state();
@@ -417,6 +420,11 @@ impl Locker {
     fn taking(&self) -> MutexGuard<'_, State> {
         self.has_taken.store(true, Ordering::Relaxed);
         self.locks.state()
+    }
+
+    /// The session's number, which no other session of the process has.
+    pub fn number(&self) -> u64 {
+        self.session
     }
 
     /// Takes a lock if no other session is in its way.

@@ -1,5 +1,6 @@
 //! Aggregates: their functions and types, and the grouping of rows.
 
+mod collected;
 mod moments;
 mod ordered_set;
 mod pairs;
@@ -377,7 +378,24 @@ impl Aggregate {
         let adds = matches!(self.kind, AggregateKind::Sum | AggregateKind::Average);
         let is_float = matches!(self.of, SqlType::Float4 | SqlType::Float8);
         let spreads = matches!(self.kind, AggregateKind::Spread(_) | AggregateKind::Pair(_));
-        !(self.is_distinct || self.collects() || spreads || adds && is_float)
+        !(self.is_distinct
+            || self.takes_in_order()
+            || self.collects()
+            || spreads
+            || adds && is_float)
+    }
+
+    /// True if the result depends on the order of the values, and that is not the order of the rows: of floats, which are rounded
+    /// at each step, and of the last one of those that are equal.
+    fn takes_in_order(&self) -> bool {
+        let is_float = matches!(self.of, SqlType::Float4 | SqlType::Float8);
+        let depends = match self.kind {
+            AggregateKind::Pair(pair) => pair != Pair::Count,
+            AggregateKind::Sum | AggregateKind::Average | AggregateKind::Spread(_) => is_float,
+            AggregateKind::Minimum | AggregateKind::Maximum => !self.order.is_empty(),
+            _ => false,
+        };
+        depends && (self.is_distinct || !self.order.is_empty())
     }
 
     /// True for the sum or the average of numbers without `DISTINCT`.
@@ -417,6 +435,8 @@ pub(crate) struct Grouping {
     /// The keys that distinguish groups, which come first; the others are equal in all rows of a group.
     pub identities: Vec<Expr>,
     pub aggregates: Vec<Aggregate>,
+    /// True if rows of tables are values of groups: the primary key of a table is among the keys.
+    pub has_rows: bool,
     /// `GROUPING SETS` and their kin.
     pub sets: Option<KeySets>,
 }
@@ -467,6 +487,7 @@ impl Grouping {
             trees: Vec::new(),
             identities: values,
             aggregates,
+            has_rows: false,
             sets: None,
         }
     }
@@ -501,9 +522,10 @@ impl Grouping {
                 spec: expression.spec,
             });
         }
-        // A row of a table, of which all columns are keys.
+        // A row of a table, whose columns are or depend on keys.
         let is_key = |part: &Expr| !matches!(part, Expr::Column(_)) || place_of(part).is_some();
-        if !is_row(&expression.expr) || expression.expr.any(&|part| !is_key(part)) {
+        if !self.has_rows || !is_row(&expression.expr) || expression.expr.any(&|part| !is_key(part))
+        {
             return None;
         }
         let mut row = expression.clone();

@@ -13,8 +13,8 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// Of a transaction that begins at a moment. Numbers grow. Those of a process begin at its first moment, so that they
-    /// are greater than those of the processes before, as long as these had fewer than a million transactions a second.
+    /// Of a transaction that begins at a moment. Numbers grow. A process begins with the number of its first moment. So they
+    /// exceed the numbers of earlier processes, if these had fewer than a million transactions a second.
     pub fn at(moment: i64) -> Begun {
         static FIRST: OnceLock<i64> = OnceLock::new();
         static COUNT: AtomicI64 = AtomicI64::new(0);

@@ -17,7 +17,7 @@ use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::search::{Query, Vector};
-use crate::values::{bits, networks, objects, ranges, records, zoned_times};
+use crate::values::{bits, composites, networks, objects, ranges, records, zoned_times};
 use sardonyx::schema::{Value, ValueRef};
 
 /// The byte before the text of a `jsonb` in the binary format.
@@ -104,6 +104,10 @@ pub fn encode_binary(
         }
         // The empty text is the character 0.
         (SqlType::OneChar, ValueRef::Text("")) => out.push(0),
+        (SqlType::Composite(of), ValueRef::Text(text)) => match composites::to_record(of, text)? {
+            Value::Bytes(record) => send_record(&record, scratch, out)?,
+            _ => return Err(malformed("a row without fields")),
+        },
         (kind, ValueRef::Text(text)) => match kind.element() {
             Some(element) => arrays::write(kind, element, text, scratch, out)?,
             None => out.extend(text.as_bytes()),
@@ -166,6 +170,7 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
         return arrays::read(kind, element, bytes);
     }
     Ok(match kind {
+        SqlType::Composite(of) => return arrays::read_row(of, bytes),
         SqlType::Bool => match bytes {
             [byte] => Value::Bool(*byte != 0),
             _ => return Err(wrong()),

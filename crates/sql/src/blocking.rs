@@ -2,20 +2,22 @@
 //! meanwhile.
 //!
 //! Threads of low priority read many rows. Those reads compete for processors with the stage, the log and short
-//! requests. While others want the processors, such a thread gets about a tenth of one (nice 10), so it always makes
-//! progress. A thread cannot raise its priority again. So these threads are separate, and run nothing that others wait
-//! for.
+//! requests. While others want all processors, such a thread gets about a thirtieth of one (nice 15), so it always makes
+//! progress. A thread that wakes up does not always displace one of lower priority: it may wait for the next tick of the
+//! clock, and a payment wakes several threads. So these threads also yield each 100 microseconds ([`let_others_run`]). A
+//! thread cannot raise its priority again. So they are separate, and run nothing that others wait for.
 //!
 //! Invariant: at most the number of threads of [`Threads`] run at once, however many clients ask. Further work waits in
 //! the order of its arrival.
 
 use crate::error::{SqlError, code};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The time for which an idle thread waits for work.
 const IDLE: Duration = Duration::from_secs(10);
@@ -116,12 +118,34 @@ pub(crate) enum Priority {
 }
 
 /// The difference of that priority to the usual one, in `nice`'s units.
-const LOW: i32 = 10;
+const LOW: i32 = 15;
+
+/// A thread of low priority yields after this time.
+const LOW_RUNS_FOR: Duration = Duration::from_micros(100);
+
+thread_local! {
+    /// When the thread last yielded, if it has low priority.
+    static LOW_SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Yields the processor if the calling thread has low priority and has not yielded for a while. Returns false on other
+/// threads.
+pub(crate) fn let_others_run() -> bool {
+    let Some(since) = LOW_SINCE.get() else {
+        return false;
+    };
+    if since.elapsed() >= LOW_RUNS_FOR {
+        std::thread::yield_now();
+        LOW_SINCE.set(Some(Instant::now()));
+    }
+    true
+}
 
 impl Priority {
     /// Sets it for the calling thread.
     fn take(self) {
         if self == Priority::Low {
+            LOW_SINCE.set(Some(Instant::now()));
             // The call names no process: Linux keeps priorities by thread. A system that refuses leaves the priority
             // unchanged.
             let _ = rustix::process::setpriority_process(None, LOW);
@@ -269,6 +293,11 @@ mod tests {
         assert_eq!(priority_of_one(&Threads::new(2, Priority::Same)), own);
         let low = Threads::new(2, Priority::Low);
         assert_eq!(priority_of_one(&low), own.max(LOW));
+        let yields = |threads: &Threads| {
+            sardonyx_base::parking::wait(threads.run(let_others_run)).expect("it ran")
+        };
+        assert!(yields(&low));
+        assert!(!yields(&Threads::new(2, Priority::Same)) && !let_others_run());
         assert_eq!(getpriority_process(None), Ok(own));
     }
 }

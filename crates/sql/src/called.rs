@@ -8,7 +8,7 @@
 //! transaction of the program is durable.
 
 use crate::begun::Begun;
-use crate::catalogue::CATALOGUE;
+use crate::catalogue::{CATALOGUE, table_names};
 use crate::constraints::at_commit;
 use crate::database::Database;
 use crate::error::{SqlError, code};
@@ -20,6 +20,7 @@ use crate::rights::{Access, Rights};
 use crate::sequences::{Draws, SequenceChanges};
 use crate::settings::Settings;
 use crate::source::Source;
+use crate::table_names::TableNames;
 use crate::violations::explained;
 use sardonyx::Transaction;
 use sardonyx::low_level::Committed;
@@ -129,7 +130,7 @@ impl Database {
                 return Err(writes(call.name));
             }
             let values = call.arguments.iter().map(|text| Value::from(*text));
-            let returned = body(tx, &values.collect::<Vec<_>>())?;
+            let returned = (body.in_stage)(tx, &values.collect::<Vec<_>>())?;
             let mut complete = Complete::of(Tag::plain("CALL"));
             complete.rows =
                 procedures::row_of(returned).map(|(table, columns)| Rows::all(table, columns));
@@ -143,7 +144,8 @@ impl Database {
             return Ok(None);
         };
         let values = values(&procedure, call.arguments)?;
-        let draws = Draws::default();
+        let mut draws = Draws::default();
+        draws.tables = names_of(&procedure, &tx.view());
         let context = StatementContext::of_program(self, call.caller, call.now, call.seed, draws);
         let with = Environment::new(&values, &context);
         let last = procedure.run(tx, call.name, version, &with);
@@ -184,7 +186,8 @@ impl Database {
             return Ok(None);
         };
         let values = values(&procedure, call.arguments)?;
-        let draws = Draws::refused("a procedure that only reads draws no numbers");
+        let mut draws = Draws::refused("a procedure that only reads draws no numbers");
+        draws.tables = names_of(&procedure, &source);
         let context = StatementContext::of_program(self, call.caller, call.now, call.seed, draws);
         let with = Environment::new(&values, &context);
         let last = procedure.read(&source, call.name, committed.version, &with)?;
@@ -230,6 +233,15 @@ impl Database {
     }
 }
 
+/// The numbers of tables by name, if a statement of a procedure asks for them.
+fn names_of(procedure: &Compiled, source: &dyn Source) -> TableNames {
+    let mut statements = procedure.statements.iter();
+    match statements.any(|statement| statement.names_tables()) {
+        true => table_names(source),
+        false => TableNames::default(),
+    }
+}
+
 impl StatementContext {
     /// The context of calls in a program's own transaction, without a session.
     pub(crate) fn of_program(
@@ -257,7 +269,7 @@ impl StatementContext {
             waits: None,
             claims: None,
             waiting: RefCell::default(),
-            rights: caller.rights.clone(),
+            rights: RefCell::new(caller.rights.clone()),
         }
     }
 }

@@ -3,11 +3,14 @@
 use crate::error::SqlError;
 use crate::expression::{Catalogue, Environment};
 use crate::plan::views::columns_of;
+use crate::relation::{is_own, table_oid};
 use crate::search_path::SearchPath;
 use crate::source::Source;
+use crate::table_names::TableNames;
 use crate::views::{ViewColumn, ViewDefinition};
 use crate::virtual_tables;
 use sardonyx::schema::Value;
+use sardonyx_storage::catalogue::Kind;
 
 pub(crate) static CATALOGUE: Known = Known;
 
@@ -60,6 +63,15 @@ impl Catalogue for Known {
         virtual_tables::serial_sequence(source, with, table, column)
     }
 
+    fn last_number(
+        &self,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        number: u32,
+    ) -> Result<Value, SqlError> {
+        virtual_tables::last_number(source, with, number)
+    }
+
     fn view_columns(
         &self,
         source: &dyn Source,
@@ -67,4 +79,27 @@ impl Catalogue for Known {
     ) -> Result<Vec<ViewColumn>, SqlError> {
         columns_of(source, view)
     }
+}
+
+/// The numbers of all tables, views, sequences and indexes by their names.
+pub(crate) fn table_names(source: &dyn Source) -> TableNames {
+    let mut names = TableNames::default();
+    for (number, definition) in source.definitions().iter().enumerate() {
+        let is_table = matches!(definition.kind, Kind::Table { .. });
+        if is_table && !is_own(&definition.name) {
+            names.add(definition.name.clone(), table_oid(number as u16));
+        }
+    }
+    for table in virtual_tables::all() {
+        names.add_of_catalogue(table.schema, table.name, table.oid);
+    }
+    let others = [
+        virtual_tables::sequence_names(source),
+        virtual_tables::view_numbers(source),
+        virtual_tables::index_names(source),
+    ];
+    for (name, number) in others.into_iter().flat_map(Result::unwrap_or_default) {
+        names.add(name, number);
+    }
+    names
 }

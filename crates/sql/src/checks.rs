@@ -66,7 +66,7 @@ thread_local! {
         waits: None,
         claims: None,
         waiting: RefCell::default(),
-        rights: Arc::default(),
+        rights: RefCell::default(),
     };
 }
 

@@ -9,6 +9,7 @@
 
 mod calls;
 
+use crate::activity::Seen;
 use crate::advisory::{Claim, Listed, Locker};
 use crate::claims::{RowHash, TableId};
 use crate::error::{SqlError, code};
@@ -20,9 +21,9 @@ use crate::waits::{Call, Called};
 use calls::{CallLog, Calls, Rounds};
 use sardonyx::Snapshot;
 use sardonyx::schema::Value;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A row, by its table and the hash of its key.
 pub(crate) type Row = (TableId, RowHash);
@@ -54,8 +55,28 @@ pub(crate) struct ClaimLog {
     queries: Vec<Recorded>,
     /// The calls of advisory functions.
     calls: CallLog,
-    /// The locks that parts of it listed.
-    listings: Vec<Arc<[Listed]>>,
+    /// The lists that parts of it read.
+    listings: Vec<Listing>,
+}
+
+/// The answers about sessions that a part of a statement read: the same each time.
+#[derive(Clone, Debug, Default)]
+struct Listing {
+    locks: OnceLock<Arc<[Listed]>>,
+    sessions: OnceLock<Arc<[Seen]>>,
+}
+
+impl Listing {
+    fn is_empty(&self) -> bool {
+        self.locks.get().is_none() && self.sessions.get().is_none()
+    }
+
+    fn bytes(&self) -> usize {
+        let locks = self.locks.get().map_or(0, |locks| size_of_val(&**locks));
+        let sessions = self.sessions.get().into_iter().flat_map(|all| all.iter());
+        let sessions = sessions.map(|seen| size_of::<Seen>() + seen.doing.text().len());
+        locks + sessions.sum::<usize>()
+    }
 }
 
 /// The bytes that a record takes.
@@ -72,11 +93,7 @@ pub(crate) fn bytes_of_log(log: &ClaimLog) -> usize {
     size_of_val(queries)
         + queries.iter().map(of_one).sum::<usize>()
         + size_of_val(log.calls.as_slice())
-        + log
-            .listings
-            .iter()
-            .map(|of| size_of_val(&**of))
-            .sum::<usize>()
+        + log.listings.iter().map(Listing::bytes).sum::<usize>()
 }
 
 /// The part of a session's state that concerns claims.
@@ -149,10 +166,10 @@ impl SessionClaims {
             calls: RefCell::new(taken(&self.calls)),
             again: self.again.clone(),
             next: Cell::new(self.next),
-            recorded_locks: (self.again.as_ref())
+            recorded: (self.again.as_ref())
                 .and_then(|again| again.listings.get(self.next_listing))
                 .cloned(),
-            locks: OnceCell::new(),
+            listing: Listing::default(),
             log: RefCell::default(),
             newest: RefCell::default(),
         })
@@ -164,9 +181,9 @@ impl SessionClaims {
             self.next = claiming.next.get();
             self.log.queries.append(&mut claiming.log.into_inner());
             self.calls = Mutex::new(claiming.calls.into_inner());
-            if let Some(locks) = claiming.locks.into_inner() {
+            if !claiming.listing.is_empty() {
                 self.next_listing += 1;
-                self.log.listings.push(locks);
+                self.log.listings.push(claiming.listing);
             }
         }
     }
@@ -202,10 +219,10 @@ pub(crate) struct Claiming {
     next: Cell<usize>,
     log: RefCell<Vec<Recorded>>,
     calls: RefCell<Calls>,
-    /// The locks that this part listed before, if the statement is run again.
-    recorded_locks: Option<Arc<[Listed]>>,
-    /// The locks that it lists: the same each time.
-    locks: OnceCell<Arc<[Listed]>>,
+    /// The lists that this part read before, if the statement is run again.
+    recorded: Option<Listing>,
+    /// The answers that it reads.
+    listing: Listing,
     /// A state that is newer than the snapshot, in which claimed rows are compared.
     newest: RefCell<Option<Snapshot>>,
 }
@@ -246,11 +263,18 @@ impl Claiming {
 
     /// The locks of all sessions. A statement that is run again lists those that it listed before.
     pub fn locks(&self, list: impl FnOnce() -> Vec<Listed>) -> Arc<[Listed]> {
-        let recorded = || self.recorded_locks.clone();
-        let locks = self
-            .locks
-            .get_or_init(|| recorded().unwrap_or_else(|| list().into()));
+        let recorded = || self.recorded.as_ref()?.locks.get().cloned();
+        let locks = &self.listing.locks;
+        let locks = locks.get_or_init(|| recorded().unwrap_or_else(|| list().into()));
         locks.clone()
+    }
+
+    /// All sessions, in the same way.
+    pub fn sessions(&self, list: impl FnOnce() -> Vec<Seen>) -> Arc<[Seen]> {
+        let recorded = || self.recorded.as_ref()?.sessions.get().cloned();
+        let sessions = &self.listing.sessions;
+        let sessions = sessions.get_or_init(|| recorded().unwrap_or_else(|| list().into()));
+        sessions.clone()
     }
 
     /// Makes a call of an advisory function that never waits, or repeats it.

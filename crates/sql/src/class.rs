@@ -126,9 +126,45 @@ pub(crate) fn draws(text: &str) -> bool {
     text.contains("nextval") || text.contains("setval")
 }
 
-/// True if a text in lower case may set parameters of the session by a function, or take or give back its locks.
+/// Functions that read or set the session's state.
+const SESSION_FUNCTIONS: [&str; 11] = [
+    "nextval",
+    "currval",
+    "lastval",
+    "setval",
+    "set_config",
+    "current_setting",
+    "pg_notify",
+    "advisory_",
+    "pg_sleep",
+    "cancel_backend",
+    "terminate_backend",
+];
+
+/// True if a text in lower case may call one of them.
+pub(crate) fn asks_session(text: &str) -> bool {
+    SESSION_FUNCTIONS.iter().any(|name| text.contains(name))
+}
+
+/// Functions that set parameters of the session, take or give back its locks, or end statements of others.
+const SETTING_FUNCTIONS: [&str; 4] = [
+    "set_config",
+    "advisory_",
+    "cancel_backend",
+    "terminate_backend",
+];
+
+/// True if a text in lower case may call one of them.
 pub(crate) fn sets_session(text: &str) -> bool {
-    text.contains("set_config") || text.contains("advisory_")
+    SETTING_FUNCTIONS.iter().any(|name| text.contains(name))
+}
+
+/// Functions that may wait, in a statement of their own.
+const WAITING_FUNCTIONS: [&str; 3] = ["advisory_", "pg_sleep", "terminate_backend"];
+
+/// True if a text in lower case may call one of them.
+pub(crate) fn may_wait(text: &str) -> bool {
+    WAITING_FUNCTIONS.iter().any(|name| text.contains(name))
 }
 
 /// True if a text in lower case may notify sessions by a function.

@@ -18,6 +18,7 @@ use crate::plan::query::plan_query;
 use crate::prepared::Prepared;
 use crate::relation::StoredColumn;
 use crate::result::CopyData;
+use crate::running::once_for;
 use crate::source::Source;
 use crate::text::encode_text_in;
 use crate::values::zones::SessionZone;
@@ -69,7 +70,11 @@ fn parts(prepared: &Prepared) -> Result<(Of<'_>, bool, Options), SqlError> {
 /// # Errors
 /// Invalid SQL.
 pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, SqlError> {
-    let (of, to, _) = parts(prepared)?;
+    let (of, to, options) = parts(prepared)?;
+    if !to && !options.quoted.is_empty() {
+        let text = "COPY force quote only available using COPY TO";
+        return Err(SqlError::unsupported(text));
+    }
     let mut parameters = Parameters::default();
     let mut planning = Planning::new(source, &mut parameters, &prepared.rights())?;
     match (of, to) {
@@ -95,6 +100,13 @@ pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, S
                     ));
                 }
             }
+            let is_copied = |name: &str| match columns.is_empty() {
+                true => relation
+                    .column(name)
+                    .is_ok_and(|column| !column.is_generated),
+                false => columns.iter().any(|column| name_of(column) == name),
+            };
+            options.check_columns(|name| relation.column(name).is_ok(), is_copied)?;
             Ok(match columns.len() {
                 0 => relation
                     .columns
@@ -106,7 +118,10 @@ pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, S
         }
         (Of::Query(query), true) => {
             let plan = plan_query(&mut planning, query)?;
-            Ok(plan.output.columns.len())
+            let given = &plan.output.columns;
+            let exists = |name: &str| given.iter().any(|column| column.name == name);
+            options.check_columns(exists, |_| true)?;
+            Ok(given.len())
         }
         (Of::Query(_), false) => Err(SqlError::syntax("COPY FROM needs a table")),
     }
@@ -167,7 +182,9 @@ pub(crate) fn from_client(
                 };
                 Some(tuple.and_then(|fields| incoming.row(fields, decode, with)))
             });
-            plan.insert_rows(tx, with, rows, failed)
+            once_for(tx, &plan.statement_triggers(), with, |tx| {
+                plan.insert_rows(tx, with, rows, failed)
+            })
         }
         CopyFormat::Text | CopyFormat::Csv => {
             let text = as_text(&data.0)?;
@@ -188,7 +205,9 @@ pub(crate) fn from_client(
                     incoming.row(fields, decode, with)
                 }))
             });
-            plan.insert_rows(tx, with, rows, failed)
+            once_for(tx, &plan.statement_triggers(), with, |tx| {
+                plan.insert_rows(tx, with, rows, failed)
+            })
         }
     };
     let place = || format!("COPY {table}, line {}", line.get());
@@ -276,13 +295,18 @@ fn text_of<'r>(
             if at > 0 {
                 out.push(options.delimiter);
             }
-            write_field(Some(&column.name), is_alone, options, &mut out);
+            write_field(Some(&column.name), (is_alone, false), options, &mut out);
         }
         out.push('\n');
     }
+    let quoted: Vec<bool> = columns
+        .iter()
+        .map(|column| options.quotes(&column.name))
+        .collect();
     let mut field = String::new();
     for row in rows {
-        for (at, (value, column)) in row.iter().zip(columns).enumerate() {
+        let columns = columns.iter().zip(&quoted);
+        for (at, (value, (column, is_quoted))) in row.iter().zip(columns).enumerate() {
             if at > 0 {
                 out.push(options.delimiter);
             }
@@ -291,7 +315,7 @@ fn text_of<'r>(
             encode_text_in(column.spec.kind, &value, zone, &mut field);
             let is_null = value == ValueRef::Null;
             let shown = (!is_null).then_some(&*field);
-            write_field(shown, is_alone, options, &mut out);
+            write_field(shown, (is_alone, *is_quoted), options, &mut out);
         }
         out.push('\n');
     }

@@ -1,29 +1,27 @@
 //! A database as SQL sees it, shared by all sessions: the tables, and the state beside them. That is the sequences'
 //! next numbers, the version of the catalogue, and the procedures that a program registered.
 
+use crate::activity::{Sessions, now};
 use crate::advisory::AdvisoryLocks;
 use crate::blocking::{Priority, Threads};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
+use crate::idle_rows::IdleRows;
+use crate::registered::RegisteredProcedures;
 use crate::relation::{BY_KIND, OBJECTS, kind, objects, parsed, put_object, unnoted_materialized};
 use crate::rights::{Rights, Users};
 use crate::sequences::{Counter, Counters, Sequence};
 use crate::source::Source;
 use crate::store::{NodeStore, Store, TRIES};
-use sardonyx::schema::{Schema, SchemaBuilder, Type, Value};
-use sardonyx::{Durability, Error, Tables, Transaction};
+use sardonyx::schema::{Schema, SchemaBuilder, Type};
+use sardonyx::{Durability, Error, Tables};
 use sardonyx_base::channels::{Hub, Posting};
-use sardonyx_base::memory::Budget;
+use sardonyx_base::memory::{Budget, Reclaim};
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-
-/// A procedure of the program. It is called with the transaction and the arguments of `CALL`, and returns values for
-/// its one row, or none.
-pub type ProcedureBody =
-    Arc<dyn Fn(&mut Transaction<'_>, &[Value]) -> Result<Vec<Value>, SqlError> + Send + Sync>;
 
 /// A procedure that was compiled.
 type Compiled = Arc<dyn Any + Send + Sync>;
@@ -32,21 +30,32 @@ type Compiled = Arc<dyn Any + Send + Sync>;
 pub struct Database {
     store: Store,
     counters: Counters,
-    procedures: Mutex<HashMap<String, ProcedureBody>>,
+    registered: RegisteredProcedures,
     /// Compiled procedures of the database ([`crate::procedures`]), with their version of the catalogue.
     compiled: Mutex<HashMap<String, (u64, Compiled)>>,
     readers: Threads,
     workers: Threads,
     memory: Arc<Budget>,
+    /// Rows of open transactions whose sessions wait for their clients.
+    idle: Arc<IdleRows>,
     /// True if Redis clients are served, too.
     has_keyspace: AtomicBool,
     /// The users that statements may name.
     users: Mutex<Arc<Users>>,
     /// The number of statements of an open transaction at which its flights run aside.
     aside_from: AtomicUsize,
+    /// The most bytes that an open transaction keeps aside.
+    aside_bytes_max: AtomicUsize,
+    /// The statements of open transactions that have run again, and the most of one transaction.
+    run_again: AtomicU64,
+    again_max: AtomicU64,
     beside: Mutex<BesideLimits>,
     posting: Arc<Posting>,
     advisory: Arc<AdvisoryLocks>,
+    sessions: Arc<Sessions>,
+    /// When it was opened, and when its users were set last, in microseconds since 1970.
+    opened: i64,
+    configured: AtomicI64,
     /// The number of the next session, for its temporary tables.
     next_session: AtomicU64,
 }
@@ -100,6 +109,11 @@ impl Default for BesideLimits {
 /// The number of statements of a transaction at which it moves aside by default: running fewer of them again costs less
 /// than a snapshot.
 const ASIDE_FROM: usize = 8;
+/// The most runs again of a transaction's statements by default, beside those that each statement adds: at most some seconds
+/// of the stage, milliseconds at a time.
+const AGAIN_MAX: u64 = 2_000_000;
+/// The most bytes that a transaction keeps aside by default.
+const ASIDE_BYTES_MAX: usize = 256 << 20;
 
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -164,25 +178,35 @@ impl Database {
 
     /// A database over a store, with no sequences yet.
     pub(crate) fn with(store: Store) -> Arc<Database> {
+        let (memory, idle) = (Arc::<Budget>::default(), Arc::<IdleRows>::default());
+        let reclaim: Arc<dyn Reclaim> = idle.clone();
+        memory.set_reclaim(Arc::downgrade(&reclaim));
         Arc::new_cyclic(|itself| Database {
             store,
             counters: Counters::default(),
-            procedures: Mutex::default(),
+            registered: RegisteredProcedures::default(),
             compiled: Mutex::default(),
             readers: Threads::new(readers_most(), Priority::Low),
             workers: Threads::new(readers_most(), Priority::Same),
-            memory: Arc::default(),
+            memory,
+            idle,
             has_keyspace: AtomicBool::new(false),
             users: Mutex::default(),
             aside_from: AtomicUsize::new(ASIDE_FROM),
+            aside_bytes_max: AtomicUsize::new(ASIDE_BYTES_MAX),
+            run_again: AtomicU64::new(0),
+            again_max: AtomicU64::new(AGAIN_MAX),
             beside: Mutex::default(),
             posting: posting(itself),
             advisory: Arc::default(),
+            sessions: Arc::default(),
+            opened: now(),
+            configured: AtomicI64::new(now()),
             next_session: AtomicU64::new(1),
         })
     }
 
-    /// Sets the number of statements of an open transaction at which its flights run aside.
+    /// Sets the number of statements of an open transaction at which its flights run aside; `usize::MAX` for none.
     #[doc(hidden)]
     pub fn set_aside_from(&self, statements: usize) {
         self.aside_from.store(statements, Ordering::Relaxed);
@@ -203,8 +227,47 @@ impl Database {
         locked(&self.beside).few
     }
 
+    /// The rows up to which the stage tries a statement that may look at many.
+    pub(crate) fn tried_rows(&self) -> u64 {
+        let limits = locked(&self.beside);
+        limits.few.min(limits.from)
+    }
+
     pub(crate) fn aside_from(&self) -> usize {
         self.aside_from.load(Ordering::Relaxed)
+    }
+
+    /// Sets the most bytes that an open transaction keeps aside.
+    #[doc(hidden)]
+    pub fn set_aside_bytes_max(&self, bytes: usize) {
+        self.aside_bytes_max.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn aside_bytes_max(&self) -> usize {
+        self.aside_bytes_max.load(Ordering::Relaxed)
+    }
+
+    /// The statements of open transactions that have run again since the database was opened: each as often as it did.
+    #[doc(hidden)]
+    pub fn statements_run_again(&self) -> u64 {
+        self.run_again.load(Ordering::Relaxed)
+    }
+
+    /// Sets the most runs again of one transaction's statements, beside those that each statement adds.
+    #[doc(hidden)]
+    pub fn set_again_max(&self, statements: u64) {
+        self.again_max.store(statements, Ordering::Relaxed);
+    }
+
+    pub(crate) fn again_max(&self) -> u64 {
+        self.again_max.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn ran_again(&self, statements: usize) {
+        if statements > 0 {
+            self.run_again
+                .fetch_add(statements as u64, Ordering::Relaxed);
+        }
     }
 
     /// The store of the tables.
@@ -212,24 +275,10 @@ impl Database {
         &self.store
     }
 
-    /// Registers a procedure of the program, which `CALL name(…)` runs as a part of its transaction. It replaces an
-    /// earlier one of this name, and precedes one that SQL created. A procedure that takes long calls
-    /// [`check_interrupted`](crate::check_interrupted) from time to time.
-    pub fn register_procedure(
-        &self,
-        name: &str,
-        body: impl Fn(&mut Transaction<'_>, &[Value]) -> Result<Vec<Value>, SqlError>
-        + Send
-        + Sync
-        + 'static,
-    ) {
-        let mut procedures = locked(&self.procedures);
-        procedures.insert(name.to_string(), Arc::new(body));
-    }
-
     /// Notes the users that are admitted, with their rights, for statements that name users. None: every name is admitted,
     /// with all rights.
     pub fn set_users(&self, users: impl IntoIterator<Item = (String, Rights)>) {
+        self.configured.store(now(), Ordering::Relaxed);
         let known: BTreeMap<String, Rights> = users.into_iter().collect();
         *locked(&self.users) = Arc::new(match known.is_empty() {
             true => Users::Everyone,
@@ -252,6 +301,16 @@ impl Database {
         self.has_keyspace.load(Ordering::Acquire)
     }
 
+    /// Rows of open transactions whose sessions wait for their clients.
+    pub(crate) fn idle(&self) -> &Arc<IdleRows> {
+        &self.idle
+    }
+
+    /// The procedures that the program registered.
+    pub(crate) fn registered_procedures(&self) -> &RegisteredProcedures {
+        &self.registered
+    }
+
     /// The threads that read many rows of snapshots, at a low priority.
     pub(crate) fn readers(&self) -> &Threads {
         &self.readers
@@ -265,11 +324,6 @@ impl Database {
     /// The memory that the rows of all sessions share: without a bound, if the program sets none.
     pub fn memory(&self) -> &Arc<Budget> {
         &self.memory
-    }
-
-    /// The procedure that a program registered with this name.
-    pub(crate) fn registered(&self, name: &str) -> Option<ProcedureBody> {
-        locked(&self.procedures).get(name).cloned()
     }
 
     /// A procedure of the database that was compiled under this version.
@@ -342,6 +396,21 @@ impl Database {
     /// The advisory locks of sessions.
     pub(crate) fn advisory(&self) -> &Arc<AdvisoryLocks> {
         &self.advisory
+    }
+
+    /// Its sessions, as others see them.
+    pub(crate) fn sessions(&self) -> &Arc<Sessions> {
+        &self.sessions
+    }
+
+    /// When it was opened, in microseconds since 1970.
+    pub(crate) fn opened(&self) -> i64 {
+        self.opened
+    }
+
+    /// When its users were set last.
+    pub(crate) fn configured(&self) -> i64 {
+        self.configured.load(Ordering::Relaxed)
     }
 
     /// The listeners of each channel.

@@ -51,7 +51,7 @@ pub struct Declaration {
 pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError> {
     let source: &dyn Source = state;
     let mut relations = relations(source)?;
-    // Temporary tables are dropped with their sessions, and the server for Redis' clients makes its tables.
+    // Temporary tables are dropped with their sessions, and the server for Redis clients makes its tables.
     relations.retain(|relation| {
         !is_temporary(relation.schema_name()) && relation.schema_name() != keyspace::SCHEMA
     });
@@ -141,10 +141,11 @@ impl Writing<'_> {
     fn types(&mut self) -> Result<(), SqlError> {
         let types = UserTypes::of(self.source)?;
         // A domain may be over an enum.
-        let (domains, enums): (Vec<_>, Vec<_>) = types
+        let (domains, others): (Vec<_>, Vec<_>) = types
             .types
             .iter()
             .partition(|(_, there)| there.domain.is_some());
+        let enums = others.iter().filter(|(_, there)| there.fields.is_none());
         for (name, there) in enums {
             let labels = there.labels.iter();
             let labels = labels.map(|label| format!("'{}'", label.name.replace('\'', "''")));
@@ -154,6 +155,14 @@ impl Writing<'_> {
                 crate::path::written(name),
                 labels.join(", ")
             );
+            self.add("type", name, sql);
+        }
+        for (name, fields) in types.composites() {
+            let fields = fields.iter();
+            let fields =
+                fields.map(|field| format!("{} {}", quoted(&field.name), field.spec.to_sql()));
+            let fields = fields.collect::<Vec<_>>().join(", ");
+            let sql = format!("CREATE TYPE {} AS ({fields});", crate::path::written(name));
             self.add("type", name, sql);
         }
         for (name, there) in domains {
@@ -257,6 +266,10 @@ impl Writing<'_> {
             false => format!("CREATE TABLE {name} (\n  {parts}\n);"),
         };
         self.add("table", &relation.name, sql);
+        if relation.notes.row_security {
+            let sql = format!("ALTER TABLE {name} ENABLE ROW LEVEL SECURITY;");
+            self.add("table", &relation.name, sql);
+        }
         Ok(())
     }
 
@@ -268,7 +281,7 @@ impl Writing<'_> {
         if column.not_null {
             sql.push_str(" NOT NULL");
         }
-        if let Some(expression) = shown_generated(&relation.schema, column.number) {
+        if let Some(expression) = shown_generated(relation, column.number) {
             let _ = write!(sql, " GENERATED ALWAYS AS ({expression}) STORED");
             return Ok(sql);
         }
@@ -383,7 +396,7 @@ impl Writing<'_> {
             let mut views = relations
                 .iter()
                 .filter(|one| one.notes.materialized.is_some());
-            matches!(&one.returns, Returns::RowsOf(of) if views.any(|view| view.name == *of))
+            matches!(&one.returns, Returns::RowsOf(of) | Returns::RowOf(of) if views.any(|view| view.name == *of))
         };
         Ok(functions.into_iter().partition(gives_view))
     }

@@ -8,7 +8,9 @@ use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::expression::{Compiler, Expr, Parameters, Scope};
 use crate::path::written;
-use crate::relation::{ColumnNotes, Relation, TableNotes, note_primary_name, store_notes};
+use crate::relation::{
+    ColumnNotes, Relation, TableNotes, note_listed_names, note_primary_name, store_notes,
+};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{TypeNames, UserTypes, is_of_user};
@@ -27,6 +29,7 @@ pub(crate) fn put_notes(
     notes: &TableNotes,
 ) -> Result<(), SqlError> {
     note_primary_name(tx, number, notes)?;
+    note_listed_names(tx, number, notes)?;
     store_notes(tx, number, notes)?;
     let Some(schema) = tx.schema(number) else {
         return Ok(());

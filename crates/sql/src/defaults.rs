@@ -116,7 +116,7 @@ impl ComputeDefaults for Computing {
             waits: None,
             claims: None,
             waiting: RefCell::default(),
-            rights: Arc::default(),
+            rights: RefCell::default(),
         };
         let with = Environment::new(&[], &context);
         context

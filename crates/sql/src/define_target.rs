@@ -214,6 +214,14 @@ pub(crate) trait DefineTarget: WriteTarget {
         Ok(())
     }
 
+    /// Empties a table at the commit, if its rows are known to be this transaction's own, and that costs no definition.
+    ///
+    /// # Errors
+    /// An error of the engine.
+    fn forget_new_rows(&mut self, _number: u16) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Notes that objects of SQL beside the tables have changed, too.
     ///
     /// # Errors
@@ -358,6 +366,10 @@ pub(crate) use defines;
 
 impl DefineTarget for OpenRows {
     defines!();
+
+    fn forget_new_rows(&mut self, number: u16) -> Result<(), Error> {
+        OpenRows::forget_new_rows(self, number)
+    }
 }
 
 impl DefineTarget for Transaction<'_> {

@@ -146,6 +146,8 @@ struct Raised {
     violation: Option<Violation>,
     /// The interruption that ended the statement.
     interrupted: Option<Reason>,
+    /// True if its transaction was ended at a bound.
+    is_end: bool,
 }
 
 /// The fields of a [`SqlError`], as PostgreSQL's protocol has them.
@@ -208,6 +210,7 @@ impl SqlError {
             },
             violation: None,
             interrupted: None,
+            is_end: false,
         }))
     }
 
@@ -252,15 +255,40 @@ impl SqlError {
                 "terminating connection due to administrator command",
             ),
             Reason::Elsewhere => (code::INTERNAL, "a wait was ended that nobody repeats"),
+            Reason::TooLong => (code::INTERNAL, "a long statement runs in no other way"),
         };
         let mut error = SqlError::new(code, text);
         error.0.interrupted = Some(reason);
         error
     }
 
+    /// True if the statement's session is to end, or the server.
+    pub fn ends_session(&self) -> bool {
+        self.0.interrupted == Some(Reason::Shutdown)
+    }
+
     /// The interruption that ended the statement, if this is its error.
     pub(crate) fn interruption(&self) -> Option<Reason> {
         self.0.interrupted
+    }
+
+    /// True if the statement walked over more rows than the stage tries.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.0.interrupted == Some(Reason::TooLong)
+    }
+
+    /// The error of a transaction that was ended at a bound on memory, and may succeed when it is run again: `40001`.
+    #[cold]
+    pub(crate) fn ended(message: impl Into<String>) -> Self {
+        let mut error = SqlError::new(code::SERIALIZATION_FAILURE, message);
+        error.hint = Some("The transaction might succeed if retried.".into());
+        error.0.is_end = true;
+        error
+    }
+
+    /// True for an error of [`SqlError::ended`].
+    pub(crate) fn is_end(&self) -> bool {
+        self.0.is_end
     }
 
     /// True if the statement was ended from outside: by a request, a timeout, or the end of connection or server.
@@ -292,9 +320,9 @@ impl SqlError {
     /// With a hint if the column is one that PostgreSQL has in every table.
     #[must_use]
     pub(crate) fn of_unknown_column(self, name: &str) -> Self {
-        match ["cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"].contains(&name) {
+        match ["cmax", "cmin", "xmax", "xmin"].contains(&name) {
             true => self.hint(
-                "System columns are not supported. The version of a row can be a column of its own that each UPDATE counts up.",
+                "This system column is not supported. The version of a row can be a column of its own that each UPDATE counts up.",
             ),
             false => self,
         }
@@ -325,10 +353,15 @@ impl SqlError {
         self
     }
 
+    /// True if there was no memory, or no room within a bound.
+    pub(crate) fn is_for_memory(&self) -> bool {
+        [code::PROGRAM_LIMIT, code::OUT_OF_MEMORY].contains(&self.code)
+    }
+
     /// True if it is about the engine, or a cancel request, and not about the statement.
     pub(crate) fn is_of_the_engine(&self) -> bool {
         let classes = ["53", "54", "57", "58", "XX"];
-        classes.iter().any(|class| self.code.starts_with(class))
+        self.0.is_end || classes.iter().any(|class| self.code.starts_with(class))
     }
 
     #[must_use]

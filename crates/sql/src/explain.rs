@@ -2,6 +2,7 @@
 
 mod formats;
 mod lines;
+mod manner;
 mod written;
 
 use crate::column::ResultColumn;
@@ -16,6 +17,7 @@ use crate::types::SqlType;
 use crate::write_target::WriteTarget;
 use formats::formatted;
 use lines::lines;
+use manner::Manner;
 use sqlparser::ast::Statement;
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,6 +31,7 @@ const EXECUTION_TIME: &str = "Execution Time";
 struct Asked {
     /// The statement is run, too.
     runs: bool,
+    is_verbose: bool,
     format: Format,
     /// The times are given, or not.
     summary: Option<bool>,
@@ -39,6 +42,7 @@ fn explained(prepared: &Prepared) -> Result<(&Statement, Asked), SqlError> {
         Some(Statement::Explain {
             statement,
             analyze,
+            verbose,
             format: None,
             options,
             ..
@@ -46,6 +50,7 @@ fn explained(prepared: &Prepared) -> Result<(&Statement, Asked), SqlError> {
             let (format, summary) = explain_form(options.as_ref());
             let asked = Asked {
                 runs: *analyze,
+                is_verbose: *verbose,
                 format,
                 summary,
             };
@@ -103,7 +108,7 @@ pub(crate) fn explain(
     let started = Instant::now();
     let (planned, _) = planned(prepared, version, source)?;
     let plan = planned.plan;
-    let mut lines = lines(&plan, source);
+    let mut lines = lines(&plan, asked.manner(source));
     asked.planned(&mut lines, started);
     if let (Plan::Select(select), true) = (&plan, asked.runs) {
         let started = Instant::now();
@@ -127,7 +132,7 @@ pub(crate) fn analyze_write(
     let started = Instant::now();
     let (planned, _) = planned(prepared, version, &*tx)?;
     let plan = planned.plan;
-    let mut lines = lines(&plan, &*tx);
+    let mut lines = lines(&plan, asked.manner(&*tx));
     asked.planned(&mut lines, started);
     let started = Instant::now();
     let (complete, _) = crate::running::run_plan(tx, &plan, with)?;
@@ -142,6 +147,13 @@ fn time(name: &str, started: Instant) -> String {
 }
 
 impl Asked {
+    fn manner(self, source: &dyn Source) -> Manner<'_> {
+        Manner {
+            source,
+            is_verbose: self.is_verbose,
+        }
+    }
+
     /// Adds the time of the planning, if it is asked for.
     fn planned(self, lines: &mut Vec<String>, started: Instant) {
         if self.summary == Some(true) {

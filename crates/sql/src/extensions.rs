@@ -40,13 +40,13 @@ pub(crate) static KNOWN: [Extension; 10] = [
         "1.3",
         "support for indexing common datatypes in GIN",
     )
-    .lacking("indexes USING gin are not supported"),
+    .lacking("indexes USING gin on single values are not supported"),
     Extension::new(
         "btree_gist",
         "1.7",
         "support for indexing common datatypes in GiST",
     )
-    .lacking("indexes USING gist, and its operators <-> of distances, are not supported"),
+    .lacking("indexes USING gist on single values, and its operators <-> of distances, are not supported"),
     Extension::new(
         "citext",
         "1.6",

@@ -14,7 +14,7 @@ use crate::plan::insert::{InsertPlan, plan_insert};
 use crate::plan::planning::Planning;
 use crate::relation::{ColumnNotes, Relation, StoredColumn, TableNotes};
 use crate::rights::Rights;
-use crate::running::{fire, now, seed};
+use crate::running::{fire, now, once_for, seed};
 use crate::sequences::{Draws, SequenceChanges};
 use crate::source::Source;
 use crate::text::{decode_text_in, text_of};
@@ -207,6 +207,7 @@ impl Database {
     /// # Errors
     /// `42P01` if there is none of this name; `42809` if it is a view.
     pub fn incoming_table(&self, name: &str) -> Result<IncomingTable, SqlError> {
+        crate::running::install();
         let of = |source: &dyn Source| {
             if crate::views::view_named(source, name)?.is_some() {
                 return Err(SqlError::new(
@@ -334,7 +335,9 @@ impl Database {
         });
         // References are checked when all rows are inserted, as in COPY.
         let insert = |tx: &mut dyn WriteTarget| plan.insert_rows(tx, &with, rows, &mut failed);
-        let count = in_statement(tx, &with, insert)?;
+        let count = once_for(tx, &plan.statement_triggers(), &with, |tx| {
+            in_statement(tx, &with, insert)
+        })?;
         fire(tx, &with)?;
         at_commit(tx)?;
         let mut draws = context.draws.into_inner();

@@ -8,8 +8,9 @@ use crate::expression::shown::shown_check;
 use crate::expression::shown_casts::{Parentheses, with_casts};
 use crate::parse::parse_expression;
 use crate::plan::figured::name_of_expression;
-use crate::relation::Relation;
+use crate::relation::{ListedIndex, ListedOf, Relation};
 use crate::types::{SqlType, TypeSpec};
+use crate::user_types::is_of_user;
 use sardonyx::schema::{Declared, IndexDefinition, KeyPart, Schema};
 use sardonyx_rows::condition::SqlCheck;
 use sqlparser::ast::Expr as Tree;
@@ -39,6 +40,10 @@ pub(crate) fn unwrapped(text: &str) -> &str {
 /// # Errors
 /// `XX001` if SQL has no such type.
 pub(crate) fn spec_of(declared: &Declared) -> Result<TypeSpec, SqlError> {
+    if is_of_user(declared.kind) {
+        // Its labels are their numbers there.
+        return Ok(TypeSpec::plain(SqlType::Int8));
+    }
     let kind = SqlType::from_oid(declared.kind).ok_or_else(|| {
         let message = format!("type {} of a generated column is not known", declared.kind);
         SqlError::new(code::DATA_CORRUPTED, message)
@@ -80,10 +85,60 @@ pub(crate) fn shown_expression(relation: &Relation, column: usize) -> Option<Str
 /// The same, with parentheses around the operands of casts or without them.
 fn shown_with(relation: &Relation, column: usize, parentheses: Parentheses) -> Option<String> {
     let schema = &relation.schema;
-    let text = shown_generated(schema, column).filter(|_| schema.is_index_column(column))?;
+    let text = match listed_expression(relation, column) {
+        Some((text, _)) => shown_check(text, schema, &relation.enums()),
+        None => shown_generated(relation, column).filter(|_| schema.is_index_column(column))?,
+    };
     let text = with_casts(&text, &|name| kind_of(relation, name), parentheses);
     let is_call = matches!(parse_expression(&text), Ok(Tree::Function(_)));
     Some(if is_call { text } else { format!("({text})") })
+}
+
+/// The first number of expressions of listed indexes: they are no columns of the engine.
+const LISTED: usize = 1 << 32;
+
+/// The expressions of a table's listed indexes, with the numbers of their types.
+fn listed_expressions(relation: &Relation) -> impl Iterator<Item = (&str, u32)> {
+    let parts = relation.notes.listed.values();
+    let parts = parts.flat_map(|index| &index.parts);
+    parts.filter_map(|part| match &part.of {
+        ListedOf::Column(_) => None,
+        ListedOf::Expression(text, kind) => Some((text.as_str(), *kind)),
+    })
+}
+
+fn listed_expression(relation: &Relation, column: usize) -> Option<(&str, u32)> {
+    listed_expressions(relation).nth(column.checked_sub(LISTED)?)
+}
+
+/// The numbers by which this module knows the columns and expressions of a listed index.
+pub(crate) fn listed_columns(relation: &Relation, name: &str) -> Vec<usize> {
+    let mut next = LISTED;
+    for (there, index) in &relation.notes.listed {
+        let parts = index.parts.iter().map(|part| match &part.of {
+            ListedOf::Column(number) => *number,
+            ListedOf::Expression(..) => {
+                next += 1;
+                next - 1
+            }
+        });
+        let columns: Vec<usize> = parts.collect();
+        if there == name {
+            return columns;
+        }
+    }
+    Vec::new()
+}
+
+/// The condition of a listed index for people.
+pub(crate) fn listed_condition(relation: &Relation, index: &ListedIndex) -> Option<String> {
+    let text = shown_check(
+        index.condition.as_ref()?,
+        &relation.schema,
+        &relation.enums(),
+    );
+    let kind_of = |name: &str| kind_of(relation, name);
+    Some(with_casts(&text, &kind_of, Parentheses::All))
 }
 
 fn kind_of(relation: &Relation, name: &str) -> Option<SqlType> {
@@ -93,30 +148,41 @@ fn kind_of(relation: &Relation, name: &str) -> Option<SqlType> {
 }
 
 /// The expression of a generated column for people.
-pub(crate) fn shown_generated(schema: &Schema, column: usize) -> Option<String> {
-    let text = schema.declared(column)?.generated()?;
-    Some(shown_check(text, schema))
+pub(crate) fn shown_generated(relation: &Relation, column: usize) -> Option<String> {
+    let text = relation.schema.declared(column)?.generated()?;
+    Some(shown_check(text, &relation.schema, &relation.enums()))
 }
 
 /// The name and the type of an expression of an index, as the catalogue has its columns.
-pub(crate) fn expression_column(schema: &Schema, column: usize) -> Option<(String, TypeSpec)> {
-    let (declared, _) = generated(schema, column)?;
-    let tree = parse_expression(&shown_generated(schema, column)?).ok()?;
+pub(crate) fn expression_column(relation: &Relation, column: usize) -> Option<(String, TypeSpec)> {
+    let schema = &relation.schema;
+    let (text, spec) = match listed_expression(relation, column) {
+        Some((text, kind)) => (
+            shown_check(text, schema, &relation.enums()),
+            TypeSpec::plain(SqlType::from_oid(kind)?),
+        ),
+        None => {
+            let (declared, _) = generated(schema, column)?;
+            (shown_generated(relation, column)?, spec_of(declared).ok()?)
+        }
+    };
+    let tree = parse_expression(&text).ok()?;
     let name = name_of_expression(&tree).unwrap_or_else(|| "expr".into());
-    Some((name, spec_of(declared).ok()?))
+    Some((name, spec))
 }
 
 /// The condition of a partial index for people.
 pub(crate) fn shown_condition(relation: &Relation, index: &IndexDefinition) -> Option<String> {
-    let text = kept_condition(&relation.schema, index)?;
+    let text = kept_condition(relation, index)?;
     let kind_of = |name: &str| kind_of(relation, name);
     Some(with_casts(&text, &kind_of, Parentheses::All))
 }
 
 /// The condition of a partial index as it was written, with the present names of columns.
-pub(crate) fn kept_condition(schema: &Schema, index: &IndexDefinition) -> Option<String> {
-    let first = index.key.first().filter(|_| schema.is_partial(index))?;
-    let text = shown_generated(schema, first.column)?;
+pub(crate) fn kept_condition(relation: &Relation, index: &IndexDefinition) -> Option<String> {
+    let first = index.key.first();
+    let first = first.filter(|_| relation.schema.is_partial(index))?;
+    let text = shown_generated(relation, first.column)?;
     Some(unwrapped(&text).to_string())
 }
 
@@ -129,6 +195,11 @@ pub(crate) fn key_name(relation: &Relation, column: usize) -> Option<KeyName> {
         });
     }
     let schema = &relation.schema;
+    if let Some((_, kind)) = listed_expression(relation, column) {
+        let name = shown_with(relation, column, Parentheses::Few)?;
+        let kind = SqlType::from_oid(kind)?;
+        return Some(KeyName { name, kind });
+    }
     if is_where(schema, column) {
         return None;
     }

@@ -445,7 +445,6 @@ fn explain(statement: &mut Statement) -> Result<(), SqlError> {
         return Err(SqlError::new(code::INVALID_PARAMETER_VALUE, text));
     }
     let asked = [
-        (*verbose, "VERBOSE"),
         (*query_plan || *estimate, OTHER),
         (format.is_some(), "FORMAT"),
     ];

@@ -29,6 +29,8 @@
     )
 )]
 
+mod access_methods;
+mod activity;
 mod advisory;
 mod aggregate;
 mod begun;
@@ -57,11 +59,13 @@ mod expression;
 mod extensions;
 mod followed;
 mod hashing;
+mod idle_rows;
 mod incoming;
 mod index_names;
 mod indexed;
 mod kept;
 mod keyspace;
+mod keywords;
 mod lexer;
 mod listed;
 mod lock_modes;
@@ -81,12 +85,14 @@ mod plan;
 mod position;
 mod prepared;
 mod procedures;
+mod registered;
 mod relation;
 mod result;
 mod rights;
 mod routines;
 mod rows;
 mod running;
+mod scanned;
 mod schemas;
 mod search_path;
 mod sequence_names;
@@ -111,6 +117,7 @@ mod virtual_tables;
 mod waits;
 mod write_target;
 
+pub use activity::ClientAddress;
 pub use binary::{as_text, decode_binary, encode_binary};
 pub use called::{CalledProcedure, Caller, ProcedureCall};
 pub use checks::{RowFilter, enforce_checks};
@@ -118,7 +125,7 @@ pub use column::ResultColumn;
 pub use copy::binary::Tuples as CopyTuples;
 pub use copy::options::CopyFormat;
 pub use cursors::{CursorCommand, Direction};
-pub use database::{BesideLimits, Database, ProcedureBody};
+pub use database::{BesideLimits, Database};
 pub use declarations::{Declaration, declarations};
 pub use error::{ErrorFields, SqlError, code};
 pub use followed::{AgeBound, CaughtUp, FollowOptions, SaysWhoWrites};
@@ -127,6 +134,7 @@ pub use listed::ListedCursor;
 pub use memory::{bytes_of, cover_bytes, cover_portion};
 pub use parse::TEXT_BYTES_MAX;
 pub use prepared::{Prepared, SavepointStep};
+pub use registered::Procedure;
 pub use relation::{ROW_NUMBER, is_hidden};
 pub use result::{
     Complete, CopyData, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,

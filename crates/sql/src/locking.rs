@@ -26,7 +26,7 @@ enum Named {
     Other(&'static str),
 }
 
-/// The table that a lock names.
+/// A table of a locking clause (`FOR UPDATE OF …`), and the clause's mode.
 pub(crate) struct LockedTable {
     /// `None` for all of `FROM`.
     pub name: Option<String>,

@@ -82,6 +82,24 @@ pub(crate) fn of_public(name: &ObjectName) -> Result<String, SqlError> {
     }
 }
 
+/// True if parentheses are around the whole of an expression.
+pub(crate) fn is_wrapped(expression: &str) -> bool {
+    let (mut depth, mut is_quoted) = (0_u32, false);
+    let last = expression.len().saturating_sub(1);
+    for (at, letter) in expression.bytes().enumerate() {
+        match letter {
+            b'\'' => is_quoted = !is_quoted,
+            b'(' if !is_quoted => depth += 1,
+            b')' if !is_quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && at < last {
+            return false;
+        }
+    }
+    expression.len() > 1
+}
+
 /// PostgreSQL's words that are no names without quotes everywhere, sorted.
 #[rustfmt::skip]
 const RESERVED: &[&str] = &[
@@ -139,7 +157,7 @@ pub(crate) fn quoted(name: &str) -> String {
 /// The collation of a name.
 ///
 /// # Errors
-/// `0A000` for others.
+/// `0A000` for others, `42704` for one that no system has.
 pub(crate) fn collation_of(name: &ObjectName) -> Result<NamedCollation, SqlError> {
     let parts = parts_of(name)?;
     let found = match parts.as_slice() {
@@ -148,6 +166,12 @@ pub(crate) fn collation_of(name: &ObjectName) -> Result<NamedCollation, SqlError
         _ => None,
     };
     found.ok_or_else(|| {
+        // Names of locales have such characters: PostgreSQL may have one.
+        let is_locale = |name: &String| name.contains(['-', '_', '.', '@']);
+        if parts.len() == 1 && !parts.iter().any(is_locale) {
+            let text = format!("collation \"{}\" for encoding \"UTF8\" does not exist", parts.concat());
+            return SqlError::new(code::UNKNOWN_OBJECT, text);
+        }
         SqlError::unsupported(format!("the collation {name} is not supported")).hint(
             "Texts are ordered by their bytes, as with COLLATE \"C\", or by a collation of ICU in pg_collation.",
         )

@@ -6,19 +6,14 @@ use crate::rows::EachRow;
 use crate::source::Source;
 use crate::write_target::{DueOf, WriteTarget, delete_before_others};
 use sardonyx::low_level::HeldReference;
-use sardonyx::nodes::{NodeMark, NodeTables};
-use sardonyx::rows::{DefineRows, Marked, RowWriter, Rows};
+use sardonyx::nodes::NodeTables;
+use sardonyx::rows::{DefineRows, RowWriter, Rows, Savepoint};
 use sardonyx::schema::{
     Declared, ForeignKey, GeneratedColumn, IndexDefinition, Schema, Type, Value,
 };
 use sardonyx::{Error, Transaction};
 use sardonyx_rows::constraints::{self, Followers, Objects, check_new_row, objects};
 use sardonyx_storage::page::Address;
-
-fn of_node(mark: Marked) -> Result<NodeMark, Error> {
-    let number = mark.number(0).map(NodeMark::numbered);
-    number.ok_or_else(|| Error::Refused("the savepoint is of another transaction".into()))
-}
 
 impl WriteTarget for NodeTables<'_> {
     fn insert(&mut self, number: u16, row: &RowWriter<'_>) -> Result<(), Error> {
@@ -58,16 +53,16 @@ impl WriteTarget for NodeTables<'_> {
         Ok(())
     }
 
-    fn mark(&mut self) -> Marked {
-        Marked::numbered(NodeTables::mark(self).number(), 0)
+    fn savepoint(&mut self) -> Savepoint {
+        NodeTables::savepoint(self)
     }
 
-    fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
-        NodeTables::return_to(self, of_node(mark)?)
+    fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), Error> {
+        NodeTables::rollback_to(self, savepoint)
     }
 
-    fn release(&mut self, mark: Marked) -> Result<(), Error> {
-        NodeTables::release(self, of_node(mark)?)
+    fn release(&mut self, savepoint: Savepoint) -> Result<(), Error> {
+        NodeTables::release(self, savepoint)
     }
 
     fn hold_references(&mut self, holds: bool) {

@@ -19,6 +19,7 @@ impl Database {
     /// An error of the engine; `XX001` if that table cannot be read.
     pub fn new(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
         enforce_checks();
+        crate::running::install();
         let database = Database::over(tables.clone())?;
         drop_unused(&tables)?;
         tell_all(&tables)?;

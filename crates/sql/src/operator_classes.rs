@@ -1,11 +1,17 @@
 //! Operator classes of indexes, as PostgreSQL's catalogue names them. All indexes order values as `<` does, and texts
 //! by their bytes. So a class changes no index: it is checked, noted and shown.
+//!
+//! `operator_classes.txt` has a line for each class of the other [methods](Method) on types that are supported: the
+//! method, and the class's number, name, family, type, whether it is the usual one, and the type of its keys. The classes
+//! of extensions have numbers behind those of PostgreSQL's own: each database has others there.
 
+use crate::access_methods::{METHODS, Method};
 use crate::types::SqlType;
 
-/// An operator class of `btree`.
+/// An operator class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct OperatorClass {
+    pub method: Method,
     pub oid: u32,
     pub name: &'static str,
     pub family: u32,
@@ -25,6 +31,7 @@ const fn class(
     is_default: bool,
 ) -> OperatorClass {
     OperatorClass {
+        method: Method::Btree,
         oid,
         name,
         family,
@@ -37,8 +44,8 @@ const fn class(
 /// `anyrange`.
 const ANY_RANGE: u32 = 3831;
 
-/// All of them.
-pub(crate) const CLASSES: [OperatorClass; 29] = [
+/// Classes of `btree`.
+const CLASSES: [OperatorClass; 29] = [
     class(10002, "bit_ops", 423, 1560, true),
     class(10003, "bool_ops", 424, 16, true),
     class(10004, "bpchar_ops", 426, 1042, true),
@@ -73,6 +80,33 @@ pub(crate) const CLASSES: [OperatorClass; 29] = [
     class(4218, "varchar_pattern_ops", 2095, 25, false),
 ];
 
+static OTHERS: &str = include_str!("operator_classes.txt");
+
+fn other(line: &'static str) -> Option<OperatorClass> {
+    let mut words = line.split(' ');
+    let method = words.next()?;
+    let mut methods = METHODS.into_iter();
+    let method = methods.find(|there| there.name() == method)?;
+    let oid = words.next()?.parse().ok()?;
+    let name = words.next()?;
+    let mut number = || words.next()?.parse::<u32>().ok();
+    let (family, of) = (number()?, number()?);
+    let is_default = words.next()? == "t";
+    let key = words.next()?.parse().ok()?;
+    Some(OperatorClass {
+        method,
+        oid,
+        name,
+        family,
+        of,
+        is_default,
+        key,
+    })
+}
+
+/// `anyarray`.
+const ANY_ARRAY: u32 = 2277;
+
 /// The number of the type by which the values of a type are ordered.
 fn ordered_as(kind: SqlType) -> u32 {
     match kind {
@@ -81,19 +115,29 @@ fn ordered_as(kind: SqlType) -> u32 {
         kind if kind.is_object() => SqlType::Oid.oid(),
         SqlType::Enum(_) => 3500,
         kind if kind.is_range() => ANY_RANGE,
+        kind if kind.element().is_some() => ANY_ARRAY,
         kind => kind.oid(),
     }
 }
 
 impl OperatorClass {
-    pub fn named(name: &str) -> Option<OperatorClass> {
-        CLASSES.into_iter().find(|class| class.name == name)
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = OperatorClass> {
+        CLASSES.into_iter().chain(OTHERS.lines().filter_map(other))
+    }
+
+    fn of_method(method: Method) -> impl Iterator<Item = OperatorClass> {
+        OperatorClass::all().filter(move |class| class.method == method)
+    }
+
+    pub fn named(method: Method, name: &str) -> Option<OperatorClass> {
+        OperatorClass::of_method(method).find(|class| class.name == name)
     }
 
     /// The class of an index of values of a type that names none.
-    pub fn default_of(kind: SqlType) -> Option<OperatorClass> {
-        let mut classes = CLASSES.into_iter();
-        classes.find(|class| class.is_default && class.of == ordered_as(kind))
+    pub fn default_of(method: Method, kind: SqlType) -> Option<OperatorClass> {
+        let of = ordered_as(kind);
+        OperatorClass::of_method(method).find(|class| class.is_default && class.of == of)
     }
 
     /// True if an index of values of a type may have it.

@@ -6,6 +6,7 @@ mod collations;
 pub(crate) mod comment;
 mod conflict;
 mod constraints;
+mod copies;
 mod database;
 mod deferrals;
 mod depth;
@@ -14,9 +15,11 @@ mod explains;
 mod fetch;
 mod forms;
 mod frames;
+mod grammar;
 mod grouping_sets;
 mod identities;
 mod intervals;
+mod labels;
 mod limits;
 mod locks;
 mod merges;
@@ -48,6 +51,7 @@ pub(crate) use block::{Block, Handler, Line, Raise, Target, Variable, filled, pa
 pub(crate) use collations::collated;
 pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
+pub(crate) use copies::ALL_COLUMNS;
 pub(crate) use database::without_database;
 pub(crate) use errors::syntax;
 pub use fetch::Direction;
@@ -55,7 +59,7 @@ pub(crate) use fetch::Fetch;
 pub(crate) use forms::FORMS;
 pub(crate) use frames::{Excluded, excluded};
 pub(crate) use grouping_sets::NESTED_SETS;
-pub(crate) use identities::{drops_identity, names_sequence};
+pub(crate) use identities::{declared_sequence, drops_identity, names_sequence};
 pub(crate) use merges::{DEFAULT_VALUES, OVERRIDING_SYSTEM, OVERRIDING_USER};
 pub(crate) use procedure::ProcedureDefinition;
 pub(crate) use quantifiers::{ALL, ANY};
@@ -81,23 +85,26 @@ use collations::with_collations;
 use comment::{Comment, is_comment, parse_comment};
 use conflict::with_conflict_targets;
 use constraints::{is_set_constraints, parse_set_constraints};
+use copies::with_copy_options;
 use deferrals::with_one_deferral;
 use depth::check_depth;
-use errors::{NESTING_MAX, at_location};
+use errors::{NESTING_MAX, at_location, escape_error};
 use explains::with_explained_queries;
 use fetch::{check_no_position, is_fetch, parse_fetch};
 use forms::check_forms;
 use frames::{with_cast_offsets, with_exclusions};
+use grammar::check_grammar;
 use grouping_sets::{with_nested_sets, with_whole_parts};
 use identities::with_identities;
 use intervals::with_digits;
+use labels::with_labels;
 pub(crate) use limits::count_with_ties;
 use limits::with_limits;
 pub(crate) use locks::WEAK;
 use locks::with_locks;
 use merges::with_merges;
 use nested::with_nested_queries;
-use procedure::{is_procedure, parse_procedure};
+use procedure::{is_alter_procedure, is_procedure, parse_alter_procedure, parse_procedure};
 use quantifiers::with_quantifiers;
 use recursive_views::with_recursive_views;
 use rights_command::{is_rights_command, parse_rights_command};
@@ -107,7 +114,7 @@ use spellings::with_spellings;
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, TokenizerError};
+use sqlparser::tokenizer::{Token, TokenWithSpan, TokenizerError};
 use substrings::with_substrings;
 use symmetric::with_symmetric;
 use tablespaces::without_tablespaces;
@@ -156,7 +163,7 @@ pub(crate) enum Parsed {
 /// `42601` with the place, `54000` or `54001` beyond the bounds; `55000` for rows of a cursor that are not ahead.
 pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>, SqlError> {
     let tokens = tokens(text)?;
-    check_numbers(&tokens).map_err(|(error, at)| at_location(text, error, at))?;
+    check_grammar(&tokens).map_err(|(error, at)| at_location(text, error, at))?;
     parse_tokens(text, tokens)
 }
 
@@ -173,28 +180,6 @@ fn parse_tokens(text: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Parsed>, S
         false => parse(),
         true => on_deep_stack(parse)?,
     }
-}
-
-/// Refuses letters directly behind a number. Texts that the database keeps may have them, as earlier versions took a name:
-/// [`parse_kept`] does not look.
-///
-/// # Errors
-/// `42601`, and its place.
-fn check_numbers(tokens: &[TokenWithSpan]) -> Result<(), (SqlError, Location)> {
-    for pair in tokens.windows(2) {
-        let [number, next] = pair else {
-            continue;
-        };
-        let Token::Number(digits, is_long) = &number.token else {
-            continue;
-        };
-        let is_name = matches!(&next.token, Token::Word(word) if word.quote_style.is_none());
-        if *is_long || is_name && number.span.end == next.span.start {
-            let text = format!("trailing junk after numeric literal at or near \"{digits}\"");
-            return Err((SqlError::syntax(text), number.span.start));
-        }
-    }
-    Ok(())
 }
 
 /// Parses all statements of a parser.
@@ -225,6 +210,9 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             }
             false if is_rights_command(&parser) => {
                 Parsed::Rights(Box::new(parse_rights_command(text, &mut parser)?))
+            }
+            false if is_alter_procedure(&parser) => {
+                Parsed::Statement(Box::new(parse_alter_procedure(text, &mut parser)?))
             }
             false if is_comment(&parser) => Parsed::Comment(parse_comment(text, &mut parser)?),
             false if is_set_constraints(&parser) => {
@@ -410,7 +398,9 @@ fn plain_tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         .hint("Use COPY, or parameters, for large data."));
     }
     lexer::tokens(text).map_err(|TokenizerError { message, location }| {
-        at_location(text, SqlError::syntax(message), location)
+        let of_escape = escape_error(text, &message, location);
+        let error = of_escape.unwrap_or_else(|| SqlError::syntax(message));
+        at_location(text, error, location)
     })
 }
 
@@ -435,8 +425,9 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         text,
         with_limits(with_digits(with_quantifiers(with_merges(tokens)))),
     );
-    let tokens = with_identities(with_collations(with_truths(with_tables(tokens))));
-    Ok(tables::with_columns(with_locks(without_modes(tokens))))
+    let tokens = with_identities(with_collations(with_copy_options(with_tables(tokens))));
+    let tokens = with_locks(without_modes(with_labels(tokens)));
+    Ok(tables::with_columns(tokens))
 }
 
 /// `TABLE t`, where a query begins, as `SELECT * FROM t`.
@@ -465,32 +456,6 @@ fn with_tables(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         written.push(token);
     }
     written
-}
-
-/// The options of `COPY` with `on` and `off` as the parser knows them.
-fn with_truths(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is_word = |token: &TokenWithSpan, word: &str| {
-        matches!(&token.token,
-        Token::Word(found) if found.value.eq_ignore_ascii_case(word))
-    };
-    let is_space = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
-    let first = tokens.iter().find(|token| !is_space(token));
-    if !first.is_some_and(|token| is_word(token, "copy")) {
-        return tokens;
-    }
-    let mut behind = false;
-    for token in &mut tokens {
-        if is_space(token) {
-            continue;
-        }
-        if behind && is_word(token, "on") {
-            token.token = Token::make_keyword("TRUE");
-        } else if behind && is_word(token, "off") {
-            token.token = Token::make_keyword("FALSE");
-        }
-        behind = is_word(token, "freeze") || is_word(token, "header");
-    }
-    tokens
 }
 
 /// Removes modes that the parser does not know, and that all transactions have: `[NOT] DEFERRABLE` of a transaction,

@@ -3,10 +3,11 @@
 mod calls;
 mod compiled;
 
-use calls::calls_users;
+use calls::{calls_users, reads_no_table};
 
 use crate::class::{
-    Class, Special, class_of, draws, has_changes, notifies, sets_session, with_before_insert,
+    Class, Special, asks_session, class_of, draws, has_changes, may_wait, notifies, sets_session,
+    with_before_insert,
 };
 use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
@@ -25,7 +26,7 @@ use crate::plan::Planned;
 use crate::rights::Rights;
 use crate::search_path::SearchPath;
 use crate::types::SqlType;
-use sqlparser::ast::{CopyTarget, ObjectName, Query, SetExpr, Statement};
+use sqlparser::ast::{CopyTarget, ObjectName, Statement};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -75,19 +76,6 @@ pub struct Prepared {
     waits: bool,
 }
 
-/// Functions that read or set the session's state.
-const SESSION_FUNCTIONS: [&str; 9] = [
-    "nextval",
-    "currval",
-    "lastval",
-    "setval",
-    "set_config",
-    "current_setting",
-    "pg_notify",
-    "advisory_",
-    "pg_sleep",
-];
-
 /// A statement's command on a savepoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SavepointStep {
@@ -124,8 +112,8 @@ impl Prepared {
             Some(statement) => is_signal(statement),
             None => false,
         };
-        let waits = matches!(&statement, Some(Statement::Query(query)) if selects_alone(query))
-            && (lower.contains("advisory_") || lower.contains("pg_sleep"));
+        let waits = matches!(&statement, Some(Statement::Query(query)) if reads_no_table(query))
+            && may_wait(&lower);
         Prepared {
             waits,
             notifies,
@@ -147,7 +135,7 @@ impl Prepared {
             is_kept: false,
             arguments: OnceLock::new(),
             sets_session: sets_session(&lower),
-            asks_session: SESSION_FUNCTIONS.iter().any(|name| lower.contains(name)),
+            asks_session: asks_session(&lower),
             class,
             declared: declared.to_vec(),
             parameters: OnceLock::new(),
@@ -457,9 +445,9 @@ impl Prepared {
         &self.text
     }
 
-    /// True if it runs a statement of `PREPARE`.
-    pub(crate) fn is_execute(&self) -> bool {
-        matches!(self.statement, Some(Statement::Execute { .. }))
+    /// The same.
+    pub(crate) fn shared_text(&self) -> &Arc<str> {
+        &self.text
     }
 
     /// True if it is compiled when it is prepared.
@@ -583,12 +571,4 @@ fn is_signal(statement: &Statement) -> bool {
         statement,
         Statement::LISTEN { .. } | Statement::UNLISTEN { .. } | Statement::NOTIFY { .. }
     )
-}
-
-/// True for a `SELECT` of expressions alone, which reads no table.
-fn selects_alone(query: &Query) -> bool {
-    match &*query.body {
-        SetExpr::Select(select) => query.with.is_none() && select.from.is_empty(),
-        _ => false,
-    }
 }

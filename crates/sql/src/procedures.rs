@@ -20,7 +20,7 @@ use crate::signalling;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
-use crate::write_target::{WriteTarget, in_tables};
+use crate::write_target::WriteTarget;
 use sardonyx::schema::Value;
 use sqlparser::ast::{Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement};
 use std::collections::BTreeSet;
@@ -350,7 +350,7 @@ pub(crate) fn call(
     }
     let complete = Complete::of(Tag::plain("CALL"));
     if let Some(body) = registered {
-        return Ok((complete, row_of(in_tables(tx, |tx| body(tx, &values))?)));
+        return Ok((complete, row_of(body.call(tx, &values)?)));
     }
     let inside = Environment::new(&values, with.context);
     let last = match procedure {

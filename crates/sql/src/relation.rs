@@ -6,7 +6,10 @@
 mod notes;
 mod objects;
 
-pub(crate) use notes::{ColumnNotes, ReferenceNotes, TableNotes, TriggerNotes, UpdateAction};
+pub(crate) use notes::{
+    ColumnNotes, ListedIndex, ListedOf, ListedPart, ReferenceNotes, StatementEvents, TableNotes,
+    TriggerNotes, UpdateAction,
+};
 pub(crate) use objects::{
     BODY, BY_KIND, OBJECTS, delete_object, kind, object, objects, parsed, printed, put_object,
 };
@@ -17,7 +20,7 @@ use crate::error::{SqlError, code};
 use crate::names::{COMMENT_OF_PUBLIC, NAME_BYTES_MAX, comment_name, name_of_primary};
 use crate::path::{OF_KEYS, PUBLIC, beside, local, schema_of, split, written};
 use crate::source::Source;
-use crate::types::{Collation, NamedCollation, SqlType, TypeSpec};
+use crate::types::{Collation, EnumType, NamedCollation, SqlType, TypeSpec};
 use crate::user_types::{UserTypes, is_of_user};
 use crate::values::cast::stored;
 use sardonyx::schema::{DeclaredDefault, Schema, Type, Value};
@@ -203,6 +206,14 @@ impl Relation {
             return Ok(written(name));
         }
         Ok(column.spec.declared())
+    }
+
+    /// The enum types of its columns.
+    pub fn enums(&self) -> Vec<EnumType> {
+        let columns = self.columns.iter();
+        columns
+            .filter_map(|column| column.spec.kind.enum_type())
+            .collect()
     }
 
     /// Its name in its schema.
@@ -427,9 +438,9 @@ impl StoredColumn {
     }
 }
 
-/// The table whose primary key was given a name, if it still is there: the notes of tables are the truth.
-fn primary_named(source: &dyn Source, name: &str) -> Option<u16> {
-    let number = object(source, kind::PRIMARY, name).ok()??.parse().ok()?;
+/// The table of which a name is noted, if it still is there: the notes of tables are the truth.
+fn noted_name(source: &dyn Source, kind: &str, name: &str) -> Option<u16> {
+    let number = object(source, kind, name).ok()??.parse().ok()?;
     let definition = source.definitions().get(usize::from(number))?;
     let is_in = !is_own(&definition.name) && schema_of(&definition.name) == schema_of(name);
     is_in.then_some(number)
@@ -456,6 +467,44 @@ pub(crate) fn note_primary_name(
     }
 }
 
+/// Notes the names of indexes that are in the catalogue alone, as [`note_primary_name`] does.
+///
+/// # Errors
+/// An error of the engine.
+pub(crate) fn note_listed_names(
+    tx: &mut dyn DefineTarget,
+    number: u16,
+    notes: &TableNotes,
+) -> Result<(), SqlError> {
+    let body = number.to_string();
+    for name in notes.listed.keys() {
+        let kept = beside(&notes.table, name);
+        if object(tx.view(), kind::LISTED, &kept)?.as_ref() != Some(&body) {
+            put_object(tx, kind::LISTED, &kept, &body)?;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes the note of a listed index's name, so that ever new names take no more space.
+///
+/// # Errors
+/// An error of the engine.
+pub(crate) fn forget_listed_name(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    name: &str,
+) -> Result<(), SqlError> {
+    delete_object(tx, kind::LISTED, &beside(&relation.name, name)).map(|_| ())
+}
+
+/// The table that has a listed index of a name.
+fn listed_named(source: &dyn Source, name: &str) -> Option<u16> {
+    let number = noted_name(source, kind::LISTED, name)?;
+    let relation = Relation::numbered(source, number).ok()?;
+    (relation.notes.listed.contains_key(local(name))).then_some(number)
+}
+
 /// The table that has an index of a name, and true if it is the primary key's.
 pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)> {
     let (of, local_name) = split(name);
@@ -480,7 +529,10 @@ pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)
             && Relation::numbered(source, *number)
                 .is_ok_and(|of| of.primary_constraint().as_deref() == Some(local_name))
     };
-    if let Some(number) = primary_named(source, name)
+    if let Some(number) = listed_named(source, name) {
+        return Some((number, false));
+    }
+    if let Some(number) = noted_name(source, kind::PRIMARY, name)
         && Relation::numbered(source, number)
             .is_ok_and(|of| of.primary_constraint().as_deref() == Some(local_name))
     {

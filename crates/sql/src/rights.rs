@@ -42,6 +42,18 @@ pub(crate) enum Users {
     Known(BTreeMap<String, Rights>),
 }
 
+impl Users {
+    /// True if a user has all rights on all tables.
+    pub fn may_define(&self, user: &str) -> bool {
+        match self {
+            Users::Unknown | Users::Everyone => true,
+            Users::Known(known) => known
+                .get(user)
+                .is_some_and(|rights| rights.elsewhere() == Access::Define),
+        }
+    }
+}
+
 /// The access of a session to each table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rights {
@@ -119,6 +131,25 @@ impl Rights {
                 format!("permission denied for table {}", shown(table)),
             )
             .detail(format!("The user may not {}.", wanted.what()))),
+        }
+    }
+}
+
+impl Rights {
+    /// Checks that the session is an owner of a table with `ROW LEVEL SECURITY`: one that may change and drop it. Without a
+    /// policy, no others see its rows in PostgreSQL.
+    ///
+    /// # Errors
+    /// `42501` if it is not.
+    pub(crate) fn check_owner(&self, table: &str) -> Result<(), SqlError> {
+        match self.on(table) >= Access::Define {
+            true => Ok(()),
+            false => Err(SqlError::new(
+                code::INSUFFICIENT_PRIVILEGE,
+                format!("the rows of table {} are secured", shown(table)),
+            )
+            .detail("It has ROW LEVEL SECURITY, and policies are not supported.")
+            .hint("A user that may define the table uses it.")),
         }
     }
 }

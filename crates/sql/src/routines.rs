@@ -8,7 +8,8 @@ pub(crate) use written::trigger_as_sql;
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::lexer::tokens;
-use crate::path::kept;
+use crate::parse::ProcedureDefinition;
+use crate::path::{PUBLIC, kept};
 use crate::relation::{delete_object, kind, objects, parsed, printed, put_object};
 use crate::search_path::SearchPath;
 use crate::source::Source;
@@ -17,6 +18,8 @@ use sqlparser::tokenizer::Token;
 
 /// The first number of functions in the catalogue.
 const FIRST_OID: u32 = 10 << 24;
+/// The first number of procedures.
+const FIRST_PROCEDURE: u32 = 11 << 24;
 
 /// A function as the database keeps it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -26,6 +29,9 @@ pub(crate) struct RoutineDefinition {
     pub schema: String,
     pub name: String,
     pub parameters: Vec<RoutineParameter>,
+    /// The parameters that are results: `OUT` and `INOUT`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outs: Vec<OutParameter>,
     pub returns: Returns,
     pub language: Language,
     pub body: String,
@@ -34,9 +40,12 @@ pub(crate) struct RoutineDefinition {
     /// True if it is null without a call when an argument is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_strict: bool,
-    /// The user that created it.
+    /// The user that created it, or replaced it last.
     #[serde(default)]
     pub owner: String,
+    /// True for `SECURITY DEFINER`: it has the rights of that user.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_definer: bool,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -48,6 +57,20 @@ pub(crate) struct RoutineParameter {
     /// An expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
+}
+
+/// A parameter that is a result.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct OutParameter {
+    /// Empty if it has none.
+    pub name: String,
+    /// The number of its type.
+    pub kind: u32,
+    /// Its place among all parameters.
+    pub at: usize,
+    /// True for `INOUT`: it is a parameter of calls, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_in: bool,
 }
 
 /// The language of a body.
@@ -89,24 +112,98 @@ pub(crate) enum Returns {
     Table(Vec<(String, u32)>),
     /// `SETOF` the rows of the table with this kept name.
     RowsOf(String),
+    /// One row of the table with this kept name.
+    RowOf(String),
+    /// One row of several `OUT` parameters.
+    Row(Vec<(String, u32)>),
+    /// A row of a composite type, or several.
+    RowOfType(u32),
+    RowsOfType(u32),
 }
 
 impl Returns {
-    /// True if it gives rows.
+    /// True for `RETURNS SETOF` and `RETURNS TABLE`.
     pub fn gives_rows(&self) -> bool {
         matches!(
             self,
-            Returns::Rows(_) | Returns::Table(_) | Returns::RowsOf(_)
+            Returns::Rows(_) | Returns::Table(_) | Returns::RowsOf(_) | Returns::RowsOfType(_)
         )
+    }
+
+    /// True if it gives one row, which may have several columns.
+    pub fn is_row(&self) -> bool {
+        matches!(
+            self,
+            Returns::RowOf(_) | Returns::Row(_) | Returns::RowOfType(_)
+        )
+    }
+
+    /// True if each of its values in an expression is a row.
+    pub fn is_composite(&self) -> bool {
+        match self {
+            Returns::Table(columns) => columns.len() != 1,
+            Returns::RowsOf(_) | Returns::RowsOfType(_) => true,
+            returns => returns.is_row(),
+        }
+    }
+
+    /// The table whose rows it gives.
+    pub fn table_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Returns::RowsOf(table) | Returns::RowOf(table) => Some(table),
+            _ => None,
+        }
     }
 }
 
 impl RoutineDefinition {
+    /// True for a procedure, as the catalogue sees it.
+    pub fn is_procedure(&self) -> bool {
+        self.number >= FIRST_PROCEDURE
+    }
+
     /// The name of its object.
     fn key(&self) -> String {
         let kinds = self.parameters.iter().map(|one| one.kind.to_string());
         let kinds: Vec<String> = kinds.collect();
         format!("{}({})", kept(&self.schema, &self.name), kinds.join(","))
+    }
+
+    /// All of its arguments with their types and modes, as the catalogue has them: also the columns of `TABLE`.
+    pub fn all_arguments(&self) -> Vec<(&str, u32, &'static str)> {
+        let mut given = self.parameters.iter();
+        let only_out = self.outs.iter().filter(|out| !out.is_in).count();
+        let mut all = Vec::with_capacity(self.parameters.len() + only_out);
+        for at in 0..self.parameters.len() + only_out {
+            let out = self.outs.iter().find(|out| out.at == at);
+            match out {
+                Some(out) if !out.is_in => all.push((&*out.name, out.kind, "o")),
+                _ => all.extend(given.next().map(|one| {
+                    let mode = if out.is_some() { "b" } else { "i" };
+                    (&*one.name, one.kind, mode)
+                })),
+            }
+        }
+        if let (Returns::Table(columns), true) = (&self.returns, self.outs.is_empty()) {
+            all.extend(columns.iter().map(|(name, kind)| (&**name, *kind, "t")));
+        }
+        all
+    }
+
+    /// True if a parameter or a result has a type, or is an array of it.
+    pub fn has_type(&self, oid: u32) -> bool {
+        let returned: Vec<u32> = match &self.returns {
+            Returns::Value(kind) | Returns::Rows(kind) => vec![*kind],
+            Returns::RowOfType(kind) | Returns::RowsOfType(kind) => vec![*kind],
+            Returns::Table(columns) | Returns::Row(columns) => {
+                columns.iter().map(|(_, kind)| *kind).collect()
+            }
+            Returns::Void | Returns::Trigger | Returns::RowsOf(_) | Returns::RowOf(_) => Vec::new(),
+        };
+        let parameters = self.parameters.iter().map(|one| one.kind);
+        let outs = self.outs.iter().map(|one| one.kind);
+        let mut all = parameters.chain(outs).chain(returned);
+        all.any(|kind| kind == oid || kind == oid + 1)
     }
 
     /// True if a word of its code may be the function that notifies.
@@ -151,6 +248,38 @@ pub(crate) fn all(source: &dyn Source) -> Result<Vec<RoutineDefinition>, SqlErro
     found.iter().map(|(_, body)| parsed(body)).collect()
 }
 
+/// All procedures of SQL, as the catalogue sees them beside functions.
+///
+/// # Errors
+/// An error of reading the tables.
+pub(crate) fn procedures(source: &dyn Source) -> Result<Vec<RoutineDefinition>, SqlError> {
+    let found = objects(source, kind::PROCEDURE)?.into_iter().zip(0..);
+    let found = found.map(|((name, body), place)| {
+        let definition: ProcedureDefinition = parsed(&body)?;
+        let parameters = definition.parameters.into_iter();
+        let parameters = parameters.map(|(name, kind, _)| RoutineParameter {
+            name,
+            kind,
+            default: None,
+        });
+        Ok(RoutineDefinition {
+            number: FIRST_PROCEDURE + place,
+            schema: PUBLIC.to_string(),
+            name,
+            parameters: parameters.collect(),
+            returns: Returns::Void,
+            language: Language::Sql,
+            body: definition.body,
+            volatility: 'v',
+            is_strict: false,
+            is_definer: false,
+            outs: Vec::new(),
+            owner: String::new(),
+        })
+    });
+    found.collect()
+}
+
 /// The functions of a name in a schema, or else in the first schema of a path that has some.
 ///
 /// # Errors
@@ -187,7 +316,7 @@ pub(crate) fn named(
     Ok(Vec::new())
 }
 
-/// The function with a number.
+/// The function or procedure with a number.
 ///
 /// # Errors
 /// An error of reading the tables.
@@ -195,7 +324,11 @@ pub(crate) fn numbered(
     source: &dyn Source,
     number: u32,
 ) -> Result<Option<RoutineDefinition>, SqlError> {
-    Ok(all(source)?.into_iter().find(|one| one.number == number))
+    let all = match number >= FIRST_PROCEDURE {
+        true => procedures(source)?,
+        false => all(source)?,
+    };
+    Ok(all.into_iter().find(|one| one.number == number))
 }
 
 /// True if a function may notify sessions: then the statements that may call one do so in the stage. Comments and texts
@@ -225,8 +358,12 @@ pub(crate) fn follow_table(
     to: &str,
 ) -> Result<(), SqlError> {
     for mut definition in all(tx.view())? {
-        if matches!(&definition.returns, Returns::RowsOf(table) if table == from) {
-            definition.returns = Returns::RowsOf(to.to_string());
+        if let Some(table) = definition
+            .returns
+            .table_mut()
+            .filter(|table| *table == from)
+        {
+            *table = to.to_string();
             definition.store(tx)?;
         }
     }

@@ -6,18 +6,22 @@ use crate::error::{SqlError, code};
 use crate::expression::{Environment, Kept, Subquery};
 use crate::memory::Waiting;
 use crate::plan::Plan;
+use crate::plan::cascades::AROUND;
 use crate::plan::routine::{Host, Routine, Statement, calls_of};
 use crate::plan::target::Among;
 use crate::plan::tree::SelectPlan;
-use crate::plan::triggers::Fired;
+use crate::plan::triggers::{Event, Fired, RowTriggers, StatementTriggers};
+use crate::plan::views::names_in;
 use crate::result::{Complete, Tag};
 use crate::rows::{Table, Values};
 use crate::source::Source;
+use crate::virtual_tables::dependencies::NAMES_IN;
 use crate::write_target::WriteTarget;
 use std::any::Any;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+
+pub(crate) use crate::activity::now;
 
 /// The rows of a statement that reads, and their columns.
 pub(crate) type Read = (Complete, Option<(Table, Arc<[ResultColumn]>)>);
@@ -49,6 +53,12 @@ pub(crate) fn run_plan(
     run_plan_among(tx, plan, with, Among::All)
 }
 
+/// Gives the rooms below what they need of this one. Every way to run a statement begins with it.
+pub(crate) fn install() {
+    let _ = AROUND.set(|tx, triggers, with, changes| once_for(tx, triggers, with, changes));
+    let _ = NAMES_IN.set(names_in);
+}
+
 /// Tables that functions of users change in a transaction.
 struct Changing<'t>(&'t mut dyn WriteTarget);
 
@@ -74,12 +84,12 @@ impl Host for Changing<'_> {
         with: &Environment<'_>,
         steps: &mut dyn FnMut(&mut dyn Host) -> Result<(), SqlError>,
     ) -> Result<(), SqlError> {
-        let mark = self.0.mark();
+        let before = self.0.savepoint();
         let effects = with.context.draws.borrow().changes.mark();
         match steps(self) {
-            Ok(()) => Ok(self.0.release(mark)?),
+            Ok(()) => Ok(self.0.release(before)?),
             Err(error) => {
-                self.0.return_to(mark)?;
+                self.0.rollback_to(before)?;
                 with.context.draws.borrow_mut().changes.return_to(&effects);
                 Err(error)
             }
@@ -130,7 +140,7 @@ fn run_calls(
         let Some(routine) = Routine::of(call) else {
             continue;
         };
-        if !routine.code(&*tx, &with.context.rights)?.writes {
+        if !routine.code(&*tx, &routine.rights(with.context))?.writes {
             continue;
         }
         let alone = Environment {
@@ -180,22 +190,48 @@ fn changes(
     with: &Environment<'_>,
     among: Among<'_>,
 ) -> Result<(u64, Table), SqlError> {
-    match plan {
+    once_for(tx, &plan.statement_triggers(), with, |tx| match plan {
         Plan::Select(_) => Err(SqlError::new(code::INTERNAL, "a query is no change")),
         Plan::Insert(insert) => in_statement(tx, with, |tx| insert.run(tx, with)),
         Plan::Update(update) => in_statement(tx, with, |tx| update.run(tx, with, among)),
         Plan::Delete(delete) => in_statement(tx, with, |tx| delete.run(tx, with, among)),
         Plan::Merge(merge) => in_statement(tx, with, |tx| merge.run(tx, with)),
         Plan::Parts(parts) => in_statement(tx, with, |tx| parts.run(tx, with)),
-    }
+    })
 }
 
-/// The system's clock, in microseconds since 1970.
-pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-    })
+/// Makes the changes of the parts of a statement, runs the triggers of the statement before them, and notes those that run after it.
+///
+/// # Errors
+/// Errors of the changes and of the triggers' functions.
+pub(crate) fn once_for<R>(
+    tx: &mut dyn WriteTarget,
+    triggers: &[Vec<StatementTriggers<'_>>],
+    with: &Environment<'_>,
+    changes: impl FnOnce(&mut dyn WriteTarget) -> Result<R, SqlError>,
+) -> Result<R, SqlError> {
+    // Parts of a statement may change one table: its triggers run once for an event.
+    let all: Vec<_> = triggers.iter().flatten().collect();
+    for (at, (of, event, set)) in all.iter().enumerate() {
+        if !has_same(&all[..at], (of, *event)) {
+            of.before_statement(&mut Changing(tx), *event, *set, with)?;
+        }
+    }
+    let done = changes(tx)?;
+    // The triggers of `ON CONFLICT DO UPDATE` are behind those of `INSERT`, and run before them.
+    let all: Vec<_> = triggers.iter().flat_map(|part| part.iter().rev()).collect();
+    for (at, (of, event, set)) in all.iter().enumerate() {
+        if !has_same(&all[at + 1..], (of, *event)) {
+            of.note_statement(*event, *set, with)?;
+        }
+    }
+    Ok(done)
+}
+
+/// True if there are triggers of the same table and event among some.
+fn has_same(among: &[&StatementTriggers<'_>], (of, event): (&RowTriggers, Event)) -> bool {
+    let mut among = among.iter();
+    among.any(|(other, own, _)| *own == event && other.is_of_same_table(of))
 }
 
 /// A seed for a statement's random values.

@@ -117,6 +117,15 @@ impl Counter {
         i64::try_from(last).ok().filter(|_| self.is_called)
     }
 
+    /// The last number and true, or the first one and false.
+    fn state(&self) -> (i64, bool) {
+        match (self.last(), i64::try_from(self.next)) {
+            (Some(last), _) => (last, true),
+            (None, Ok(next)) => (next, self.is_called),
+            (None, Err(_)) => (self.sequence.start, self.is_called),
+        }
+    }
+
     /// Draws a number. The sequence has this name.
     ///
     /// # Errors
@@ -315,6 +324,14 @@ impl Draws {
         match self.changes.sequences.made.get(name) {
             Some(made) => made.last(),
             None => counters.lock().get(name)?.last(),
+        }
+    }
+
+    /// The last number of a sequence as the transaction sees it and true, or the first one and false.
+    pub fn state_of(&self, counters: &Counters, name: &str) -> Option<(i64, bool)> {
+        match self.changes.sequences.made.get(name) {
+            Some(made) => Some(made.state()),
+            None => Some(counters.lock().get(name)?.state()),
         }
     }
 

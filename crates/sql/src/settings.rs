@@ -14,10 +14,11 @@ use crate::values::intervals::IntervalStyle;
 use crate::values::random::Generator;
 use crate::values::zones::{DateOrder, SessionZone};
 pub(crate) use constraints::ConstraintModes;
+pub(crate) use known::SEARCH_CONFIG;
 use known::{
-    AUTHORIZATION, CHECK_BODIES, DATE_STYLE, FIXED, FOLLOWS, IDLE, IDLE_IN_TRANSACTION,
-    INTERVAL_STYLE, ISOLATION, KNOWN, LOCK_TIMEOUT, READ_ONLY, REPORTED, ROLE, SEARCH_PATH,
-    STATEMENT_TIMEOUT, TIME_ZONE, USUAL_ISOLATION, USUAL_PATH, UTC,
+    APPLICATION, AUTHORIZATION, CHECK_BODIES, DATE_STYLE, FIXED, FOLLOWS, IDLE,
+    IDLE_IN_TRANSACTION, INTERVAL_STYLE, ISOLATION, KNOWN, LOCK_TIMEOUT, READ_ONLY, REPORTED, ROLE,
+    SEARCH_PATH, STATEMENT_TIMEOUT, TIME_ZONE, USUAL_ISOLATION, USUAL_PATH, UTC,
 };
 pub(crate) use shown::ShownSetting;
 use std::collections::BTreeMap;
@@ -495,6 +496,16 @@ impl Settings {
         names
             .map(|name| (name.to_string(), self.get(name).unwrap_or_default()))
             .collect()
+    }
+
+    /// The name of the session's program.
+    pub fn application(&self) -> &str {
+        self.values().get(APPLICATION).map_or("", String::as_str)
+    }
+
+    /// True if that has changed, and the change was not taken yet.
+    pub fn has_renamed(&self) -> bool {
+        self.changed.contains(&APPLICATION)
     }
 
     /// Takes the reported parameters that changed.

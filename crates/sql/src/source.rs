@@ -2,6 +2,7 @@
 
 use crate::error::SqlError;
 use crate::rows::EachRow;
+use crate::scanned::Scanned;
 use sardonyx::rows::{ReadRow, ReadRows, ScanRows};
 use sardonyx::schema::{Schema, Value};
 use sardonyx_rows::ScanPlace;
@@ -53,6 +54,12 @@ pub(crate) trait Source {
     /// The approximate number of a table's rows, if it is known. This is no read.
     fn rows_about(&self, number: u16) -> Option<u64>;
 
+    /// The approximate bytes of a table's rows, if they are known. This is no read.
+    fn bytes_about(&self, number: u16) -> Option<u64>;
+
+    /// True if reads are noted, and compared with the changes of others later.
+    fn notes_reads(&self) -> bool;
+
     /// The row with a key, if there is one.
     ///
     /// # Errors
@@ -67,6 +74,12 @@ pub(crate) trait Source {
         self.scan_from(number, &mut ScanPlace::default(), each)?;
         Ok(())
     }
+
+    /// All rows, in no particular order, tested and given as bytes.
+    ///
+    /// # Errors
+    /// As [`Source::point`].
+    fn scan_bytes(&self, number: u16, scanned: &mut Scanned<'_>) -> Result<(), SqlError>;
 
     /// Rows from a place on, which moves with them. Returns true at the end. A live state is read to its end.
     ///
@@ -147,11 +160,30 @@ impl<S: ReadRows> Source for S {
         ReadRows::rows_about(self, number)
     }
 
+    fn bytes_about(&self, number: u16) -> Option<u64> {
+        ReadRows::bytes_about(self, number)
+    }
+
+    fn notes_reads(&self) -> bool {
+        ReadRows::notes_reads(self)
+    }
+
     fn point(&self, number: u16, key: &[Value], each: EachRow<'_>) -> Result<(), SqlError> {
         if let Some(row) = self.get_row(number, key)? {
             each(&row)?;
         }
         Ok(())
+    }
+
+    fn scan_bytes(&self, number: u16, scanned: &mut Scanned<'_>) -> Result<(), SqlError> {
+        let is_at_end = {
+            let mut rows = self.scan_rows(number, ScanPlace::default())?;
+            rows.walk(scanned)?
+        };
+        match is_at_end {
+            true => scanned.flush().map(drop),
+            false => Ok(()),
+        }
     }
 
     fn scan_from(

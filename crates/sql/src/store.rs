@@ -54,6 +54,12 @@ pub(crate) trait NodeStore: Debug + Send + Sync {
     /// the reason for which the node stopped. Nothing is committed then, unless the error allows for a commit.
     fn run(&self, act: &mut dyn FnMut(&mut dyn WriteTarget) -> bool) -> Result<bool, Error>;
 
+    /// Checks that the node still runs transactions.
+    ///
+    /// # Errors
+    /// The reason for which it stopped.
+    fn check_runs(&self) -> Result<(), Error>;
+
     /// Sets the function that computes defaults in SQL.
     #[cfg_attr(not(feature = "nodes"), allow(dead_code))]
     fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>);
@@ -80,6 +86,11 @@ impl Database {
             ))),
             Store::Followed(followed) => Err(followed.refused(what)),
         }
+    }
+
+    /// Checks that the node that has the tables still runs transactions; `None` if no node has them.
+    pub fn check_node(&self) -> Option<Result<(), Error>> {
+        self.node().map(|node| node.check_runs())
     }
 
     /// Lets threads run that wait for this processor ([`waiting::let_others_run`]). Returns true if it did. It does not
@@ -219,6 +230,10 @@ mod of_node {
                 Err(End::Undone) => Ok(false),
                 Err(End::Node(error)) => Err(error.into()),
             }
+        }
+
+        fn check_runs(&self) -> Result<(), Error> {
+            Ok(self.0.check_runs()?)
         }
 
         fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>) {

@@ -97,7 +97,7 @@ impl SnapshotStream {
     /// Adds the next rows, at most `most`. Returns their number, and true if there may be more.
     ///
     /// # Errors
-    /// A value that cannot be computed; `54000` if the snapshot was ended.
+    /// A value that cannot be computed; `40001` if the snapshot was ended.
     pub fn next(&mut self, most: u64, out: &mut Vec<Value>) -> Result<(u64, bool), SqlError> {
         let Plan::Select(plan) = &self.planned.plan else {
             return Ok((0, false));

@@ -12,24 +12,33 @@ use crate::define::{drop_broken, drop_kept, drop_schema, empty};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::on_commit::OnCommit;
-use crate::path::{is_temporary, number_of_temporary};
+use crate::path::{is_temporary, number_of_temporary, split};
 use crate::relation::Relation;
 use crate::rights::Rights;
 use crate::schemas::schemas;
 use crate::sequences::SequenceChanges;
 use crate::source::Source;
-use crate::virtual_tables::relations;
 use crate::write_target::WriteTarget;
 use sardonyx::{Durability, Tables, Transaction};
+use sardonyx_storage::catalogue::Kind;
 
 /// The temporary tables of a schema on which a commit has an effect.
 fn ending(source: &dyn Source, schema: &str) -> Result<Vec<(Relation, OnCommit)>, SqlError> {
+    let mut found = Ok(Vec::new());
+    // No other session defines these tables, so a transaction has to note nothing of what it reads here.
+    source.unnoted(&mut || found = ending_of(source, schema));
+    found
+}
+
+fn ending_of(source: &dyn Source, schema: &str) -> Result<Vec<(Relation, OnCommit)>, SqlError> {
     let mut found = Vec::new();
-    for relation in relations(source)? {
-        if relation.schema_name() == schema
-            && let Some(on_commit) = relation.notes.on_commit
-        {
-            found.push((relation, on_commit));
+    for (number, definition) in source.definitions().iter().enumerate() {
+        let is_table = matches!(definition.kind, Kind::Table { .. });
+        if is_table && split(&definition.name).0 == schema {
+            let relation = Relation::numbered(source, number as u16)?;
+            if let Some(on_commit) = relation.notes.on_commit {
+                found.push((relation, on_commit));
+            }
         }
     }
     Ok(found)
@@ -57,6 +66,13 @@ pub(crate) fn at_commit(
         }
     }
     let mut are_empty = true;
+    for relation in &emptied {
+        let referring = tx.view().referring(relation.number);
+        let is_emptied = |by: &u16| emptied.iter().any(|other| other.number == *by);
+        if referring.iter().all(is_emptied) {
+            tx.forget_new_rows(relation.number)?;
+        }
+    }
     for relation in &emptied {
         are_empty &= Source::count(tx.view(), relation.number)? == 0;
     }

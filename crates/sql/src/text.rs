@@ -17,7 +17,7 @@ use crate::values::json_tree::Json;
 use crate::values::jsonpath::JsonPath;
 use crate::values::search::{Query, Vector};
 use crate::values::zones::{SessionZone, distance};
-use crate::values::{bits, networks, objects, ranges, records};
+use crate::values::{bits, composites, networks, objects, ranges, records};
 use floats::encode_float;
 use sardonyx::schema::{NonFinite, Value, ValueRef};
 use std::fmt::Write;
@@ -105,6 +105,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
                 ),
             )),
         },
+        SqlType::Composite(of) => composites::read(of, text, None),
         SqlType::Void => Ok(Value::Null),
         SqlType::Record => Err(SqlError::unsupported(
             "input of anonymous composite types is not implemented",
@@ -346,6 +347,10 @@ pub(crate) fn decode_text_in(
             Some(element) => crate::values::arrays::decode_in(text, element, zone),
             None => ranges::read(kind, text, zone),
         },
+        (SqlType::Composite(of), _) => composites::read(of, text, zone),
+        (SqlType::CompositeArray(of), _) => {
+            crate::values::arrays::decode_in(text, SqlType::Composite(of), zone)
+        }
         _ => decode_text(kind, text),
     }
 }
@@ -368,7 +373,8 @@ pub(crate) fn encode_text_in(
             SqlType::TimestamptzArray
             | SqlType::TstzRangeArray
             | SqlType::IntervalArray
-            | SqlType::RecordArray,
+            | SqlType::RecordArray
+            | SqlType::CompositeArray(_),
             ValueRef::Text(text),
             Some(_),
         ) => {
@@ -379,6 +385,9 @@ pub(crate) fn encode_text_in(
             ranges::push(kind, bytes, zone, out);
         }
         (SqlType::Record, ValueRef::Bytes(bytes), Some(_)) => push_record(bytes, zone, out),
+        (SqlType::Composite(of), ValueRef::Text(text), Some(_)) => {
+            composites::push(of, text, zone, out);
+        }
         _ => encode_text(kind, value, out),
     }
 }
@@ -469,16 +478,22 @@ pub(crate) fn text_in(
 
 /// Appends the text of a record: `(1,"a b",)`, with moments in a session's time zone.
 pub(crate) fn push_record(record: &[u8], zone: Option<&SessionZone>, out: &mut String) {
+    let fields = records::fields(record).unwrap_or_default();
+    let texts = fields.iter();
+    push_fields(
+        texts.map(|field| text_in(field.kind, field.value, zone)),
+        out,
+    );
+}
+
+/// Appends the texts of fields as a row; `None` for a null.
+pub(crate) fn push_fields(fields: impl Iterator<Item = Option<String>>, out: &mut String) {
     out.push('(');
-    for (at, field) in records::fields(record)
-        .unwrap_or_default()
-        .iter()
-        .enumerate()
-    {
+    for (at, text) in fields.enumerate() {
         if at > 0 {
             out.push(',');
         }
-        let Some(text) = text_in(field.kind, field.value, zone) else {
+        let Some(text) = text else {
             continue;
         };
         let is_special = |c: char| {

@@ -1,5 +1,6 @@
 //! The types of SQL: their names and numbers in PostgreSQL's catalogue, and the engine's types for them.
 
+mod composites;
 mod enums;
 pub(crate) mod functions;
 pub(crate) mod interval_fields;
@@ -8,8 +9,13 @@ mod spec;
 pub(crate) mod without_values;
 mod written;
 
+pub use composites::CompositeType;
+pub(crate) use composites::{CompositeField, composite_depth};
+use enums::Definition;
 pub use enums::EnumType;
-pub(crate) use enums::{LABEL_BYTES_MAX, LABELS_MAX, Label, position_behind, position_between};
+pub(crate) use enums::{
+    LABEL_BYTES_MAX, LABELS_MAX, Label, enum_named, position_behind, position_between,
+};
 pub use spec::TypeSpec;
 pub(crate) use written::{NamedTypes, OwnTypes, dimensions_of, unknown_type};
 
@@ -78,6 +84,8 @@ pub enum SqlType {
     Regclass,
     /// `regcollation`: a collation's number
     Regcollation,
+    /// `regconfig`: the number of a configuration of text search
+    Regconfig,
     /// `regnamespace`: a schema's number
     Regnamespace,
     /// `regproc`: the number of a function that has a name of its own
@@ -156,6 +164,8 @@ pub enum SqlType {
     /// An enum type of a user
     Enum(EnumType),
     EnumArray(EnumType),
+    Composite(CompositeType),
+    CompositeArray(CompositeType),
     /// The type of a literal in quotes, or a null, before it is known.
     Unknown,
     /// `void`: of functions that return nothing
@@ -179,6 +189,8 @@ impl SqlType {
         match self {
             SqlType::Enum(of) => of.definition().oid,
             SqlType::EnumArray(of) => of.definition().oid + 1,
+            SqlType::Composite(of) => of.definition().oid,
+            SqlType::CompositeArray(of) => of.definition().oid + 1,
             _ => self.row().1,
         }
     }
@@ -188,17 +200,24 @@ impl SqlType {
         match self {
             SqlType::Enum(of) => of.number(false),
             SqlType::EnumArray(of) => of.number(true),
+            SqlType::Composite(of) => of.definition().number(false),
+            SqlType::CompositeArray(of) => of.definition().number(true),
             _ => self.oid(),
         }
     }
 
     /// The type with such a number.
     pub(crate) fn from_number(number: u32) -> Option<SqlType> {
-        match EnumType::of_number(number) {
-            Some((of, false)) => Some(SqlType::Enum(of)),
-            Some((of, true)) => Some(SqlType::EnumArray(of)),
-            None => SqlType::from_oid(number),
-        }
+        let Some((entry, of_array)) = Definition::of_number(number) else {
+            return SqlType::from_oid(number);
+        };
+        let of = (EnumType::of_entry(entry), CompositeType::of_entry(entry));
+        Some(match (entry.fields.is_some(), of_array) {
+            (false, false) => SqlType::Enum(of.0),
+            (false, true) => SqlType::EnumArray(of.0),
+            (true, false) => SqlType::Composite(of.1),
+            (true, true) => SqlType::CompositeArray(of.1),
+        })
     }
 
     /// The type of PostgreSQL's own with this number.
@@ -217,6 +236,8 @@ impl SqlType {
         match self {
             SqlType::Enum(of) => &of.definition().name,
             SqlType::EnumArray(of) => &of.definition().array_name,
+            SqlType::Composite(of) => &of.definition().name,
+            SqlType::CompositeArray(of) => &of.definition().array_name,
             _ => self.row().2,
         }
     }
@@ -226,6 +247,8 @@ impl SqlType {
         match self {
             SqlType::Enum(of) => &of.definition().internal_name,
             SqlType::EnumArray(of) => &of.definition().array_internal_name,
+            SqlType::Composite(of) => &of.definition().internal_name,
+            SqlType::CompositeArray(of) => &of.definition().array_internal_name,
             SqlType::Bool => "bool",
             SqlType::Int2 => "int2",
             SqlType::Int4 => "int4",
@@ -250,6 +273,7 @@ impl SqlType {
     pub(crate) fn schema(self) -> &'static str {
         match self {
             SqlType::Enum(of) | SqlType::EnumArray(of) => &of.definition().schema,
+            SqlType::Composite(of) | SqlType::CompositeArray(of) => &of.definition().schema,
             _ => "pg_catalog",
         }
     }
@@ -258,7 +282,7 @@ impl SqlType {
     pub fn size(self) -> i16 {
         match self {
             SqlType::Enum(_) => 4,
-            SqlType::EnumArray(_) => -1,
+            SqlType::EnumArray(_) | SqlType::Composite(_) | SqlType::CompositeArray(_) => -1,
             _ => self.row().3,
         }
     }
@@ -268,12 +292,21 @@ impl SqlType {
         ALL.iter().map(|(kind, ..)| *kind)
     }
 
+    /// The enum type of which it is, or its arrays are.
+    pub(crate) fn enum_type(self) -> Option<EnumType> {
+        match self {
+            SqlType::Enum(of) | SqlType::EnumArray(of) => Some(of),
+            _ => None,
+        }
+    }
+
     /// The type of an array's elements; `None` if it is no array.
     pub fn element(self) -> Option<SqlType> {
         match self {
             SqlType::Int2Vector => Some(SqlType::Int2),
             SqlType::OidVector => Some(SqlType::Oid),
             SqlType::EnumArray(of) => Some(SqlType::Enum(of)),
+            SqlType::CompositeArray(of) => Some(SqlType::Composite(of)),
             _ => {
                 let found = ARRAYS.iter().find(|(.., array)| *array == self);
                 found.map(|(element, ..)| *element)
@@ -292,6 +325,7 @@ impl SqlType {
         match (found, self) {
             (Some((.., array)), _) => *array,
             (None, SqlType::Enum(of)) => SqlType::EnumArray(of),
+            (None, SqlType::Composite(of)) => SqlType::CompositeArray(of),
             (None, kind) if kind.is_object() => SqlType::OidArray,
             (None, _) => SqlType::TextArray,
         }
@@ -333,7 +367,10 @@ impl SqlType {
     pub(crate) fn has_keys(self) -> bool {
         self.element().is_some()
             || self.is_form()
-            || matches!(self, SqlType::Interval | SqlType::Jsonb | SqlType::Record)
+            || matches!(
+                self,
+                SqlType::Interval | SqlType::Jsonb | SqlType::Record | SqlType::Composite(_)
+            )
     }
 
     /// True if values are addresses of hosts and networks.
@@ -397,6 +434,7 @@ impl SqlType {
             self,
             SqlType::Regclass
                 | SqlType::Regcollation
+                | SqlType::Regconfig
                 | SqlType::Regnamespace
                 | SqlType::Regproc
                 | SqlType::Regprocedure
@@ -451,6 +489,7 @@ impl SqlType {
             | SqlType::Timestamptz => 'D',
             SqlType::Interval => 'T',
             SqlType::Enum(_) => 'E',
+            SqlType::Composite(_) => 'C',
             kind if kind.is_record() => 'P',
             kind if kind.is_network() => 'I',
             kind if kind.is_bits() => 'V',

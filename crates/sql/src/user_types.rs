@@ -14,13 +14,16 @@ use crate::path::kept;
 use crate::relation::{delete_object, kind, object, parsed, printed, put_object};
 use crate::search_path::SearchPath;
 use crate::source::Source;
-use crate::types::{EnumType, Label, NamedTypes, SqlType, TypeSpec, unknown_type};
+use crate::types::{
+    CompositeField, CompositeType, EnumType, Label, NamedTypes, SqlType, TypeSpec, composite_depth,
+    enum_named, unknown_type,
+};
 use crate::values::zones::SessionZone;
 use serde::{Deserialize, Serialize};
 use sqlparser::ast::DataType;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
 
 /// The name of the object.
 const ALL: &str = "all";
@@ -38,9 +41,21 @@ pub(crate) struct UserType {
     pub labels: Vec<Label>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<DomainDefinition>,
+    /// The fields of a composite type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<Vec<FieldDefinition>>,
     /// `COMMENT ON TYPE`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
+}
+
+/// A field of a composite type.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct FieldDefinition {
+    pub name: String,
+    /// The number and the modifier of its type.
+    pub kind: u32,
+    pub modifier: i32,
 }
 
 /// A domain: another type with a default and conditions.
@@ -73,7 +88,27 @@ pub(crate) struct DomainCheck {
 /// All types that users defined, by the names under which they are kept.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct UserTypes {
+    /// They are changed by [`UserTypes::change`].
     pub types: BTreeMap<String, UserType>,
+    #[serde(skip)]
+    kinds: Kinds,
+}
+
+/// The types by their numbers, computed once: the fields of a type have types with fields, so to follow them for each use
+/// takes time that grows exponentially. A copy computes its own.
+#[derive(Default, Debug)]
+struct Kinds(OnceLock<HashMap<u32, SqlType>>);
+
+impl Clone for Kinds {
+    fn clone(&self) -> Kinds {
+        Kinds::default()
+    }
+}
+
+impl PartialEq for Kinds {
+    fn eq(&self, _: &Kinds) -> bool {
+        true
+    }
 }
 
 impl UserTypes {
@@ -110,23 +145,101 @@ impl UserTypes {
         }
     }
 
+    /// The types, to change them.
+    pub fn change(&mut self) -> &mut BTreeMap<String, UserType> {
+        self.kinds = Kinds::default();
+        &mut self.types
+    }
+
     /// The type of a number of the catalogue, built in or not.
     pub fn numbered(&self, oid: u32) -> Option<SqlType> {
         if oid < FIRST_OID {
             return SqlType::from_oid(oid);
         }
-        for (name, there) in &self.types {
-            if let Some(domain) = there.domain.as_ref().filter(|_| there.oid == oid) {
-                return self.numbered(domain.base);
-            }
-            if there.oid == oid {
-                return Some(SqlType::Enum(there.handle(name)));
-            }
-            if there.oid + 1 == oid {
-                return Some(SqlType::EnumArray(there.handle(name)));
-            }
+        let kinds = self.kinds.0.get_or_init(|| self.all_kinds());
+        kinds.get(&oid).copied()
+    }
+
+    /// The types by their numbers.
+    fn all_kinds(&self) -> HashMap<u32, SqlType> {
+        let all = self.types.iter();
+        let all = all.map(|(name, there)| (there.oid, (name, there)));
+        let by_oid: HashMap<u32, (&String, &UserType)> = all.collect();
+        let mut kinds = HashMap::with_capacity(2 * by_oid.len());
+        for oid in by_oid.keys() {
+            Self::add_kind(*oid, &by_oid, &mut kinds);
         }
-        None
+        kinds
+    }
+
+    /// Adds a type behind those of its fields. They are there before it, so this comes to an end.
+    fn add_kind(
+        oid: u32,
+        all: &HashMap<u32, (&String, &UserType)>,
+        kinds: &mut HashMap<u32, SqlType>,
+    ) {
+        let Some((name, there)) = all.get(&oid) else {
+            return;
+        };
+        if kinds.contains_key(&oid) {
+            return;
+        }
+        let fields = there.fields.iter().flatten().map(|field| field.kind);
+        let base = there.domain.as_ref().map(|domain| domain.base);
+        for needed in fields.chain(base).filter(|needed| *needed >= FIRST_OID) {
+            // The number of arrays is the next one.
+            let own = if all.contains_key(&needed) {
+                needed
+            } else {
+                needed - 1
+            };
+            Self::add_kind(own, all, kinds);
+        }
+        let known = |number: u32| match number < FIRST_OID {
+            true => SqlType::from_oid(number),
+            false => kinds.get(&number).copied(),
+        };
+        let kind = match (&there.domain, &there.fields) {
+            (Some(domain), _) => known(domain.base),
+            (None, Some(fields)) => {
+                let fields = known_fields(fields, known);
+                Some(SqlType::Composite(CompositeType::of(oid, name, &fields)))
+            }
+            (None, None) => Some(SqlType::Enum(there.handle(name))),
+        };
+        let Some(kind) = kind else {
+            return;
+        };
+        kinds.insert(oid, kind);
+        if there.domain.is_none() {
+            kinds.insert(oid + 1, kind.array());
+        }
+    }
+
+    /// An enum or a composite type.
+    pub fn kind_of(&self, name: &str, there: &UserType) -> SqlType {
+        match self.fields_of(there) {
+            Some(fields) => SqlType::Composite(CompositeType::of(there.oid, name, &fields)),
+            None => SqlType::Enum(there.handle(name)),
+        }
+    }
+
+    /// The fields of a composite type.
+    pub fn fields_of(&self, there: &UserType) -> Option<Vec<CompositeField>> {
+        let fields = there.fields.as_ref()?;
+        Some(known_fields(fields, |number| self.numbered(number)))
+    }
+
+    /// The composite types with their fields, each behind those that it has as fields.
+    pub fn composites(&self) -> Vec<(&String, Vec<CompositeField>)> {
+        let all = self.types.iter();
+        let fields = all.filter_map(|(name, there)| Some((name, self.fields_of(there)?)));
+        let mut found: Vec<_> = fields.collect();
+        found.sort_by_key(|(_, fields)| {
+            let depths = fields.iter().map(|field| composite_depth(field.spec.kind));
+            depths.max().unwrap_or(0)
+        });
+        found
     }
 
     /// The type with a number, and its name.
@@ -151,7 +264,8 @@ impl UserTypes {
     pub fn free_oids(&self, count: u32) -> u32 {
         let used = self.types.values().flat_map(|there| {
             let labels = there.labels.iter().map(|label| label.oid);
-            labels.chain([there.oid, there.oid + 1])
+            let class = there.fields.as_ref().map(|_| there.class_oid());
+            labels.chain([there.oid, there.oid + 1]).chain(class)
         });
         let mut used: Vec<u32> = used.collect();
         used.sort_unstable();
@@ -166,7 +280,23 @@ impl UserTypes {
     }
 }
 
+fn known_fields(
+    fields: &[FieldDefinition],
+    known: impl Fn(u32) -> Option<SqlType>,
+) -> Vec<CompositeField> {
+    let fields = fields.iter().map(|field| CompositeField {
+        name: field.name.clone(),
+        spec: TypeSpec::new(known(field.kind).unwrap_or(SqlType::Text), field.modifier),
+    });
+    fields.collect()
+}
+
 impl UserType {
+    /// The number of a composite type in `pg_class`.
+    pub fn class_oid(&self) -> u32 {
+        self.oid + 2
+    }
+
     pub fn handle(&self, name: &str) -> EnumType {
         EnumType::of(self.oid, name, &self.labels)
     }
@@ -193,6 +323,8 @@ pub(crate) struct TypeNames {
     path: Arc<SearchPath>,
     zone: Option<SessionZone>,
     is_in_utc: bool,
+    /// Types that are named beside the others: those of a table's columns.
+    beside: Vec<EnumType>,
 }
 
 impl TypeNames {
@@ -213,6 +345,7 @@ impl TypeNames {
             path,
             zone,
             is_in_utc,
+            beside: Vec::new(),
         })
     }
 
@@ -236,6 +369,12 @@ impl TypeNames {
     pub fn with_month_first(mut self) -> TypeNames {
         let (order, style) = Default::default();
         self.zone = SessionZone::written(self.zone, order, style);
+        self
+    }
+
+    /// The same with the names of other types, which go behind its own.
+    pub fn beside(mut self, types: &[EnumType]) -> TypeNames {
+        self.beside = types.to_vec();
         self
     }
 
@@ -276,8 +415,11 @@ impl NamedTypes for TypeNames {
                     ..
                 },
             )) => self.types.base_of(domain),
-            Some((kept, found)) => Ok(TypeSpec::plain(SqlType::Enum(found.handle(kept)))),
-            None => Err(unknown_type(schema, name)),
+            Some((kept, found)) => Ok(TypeSpec::plain(self.types.kind_of(kept, found))),
+            None => match enum_named(&self.beside, schema, name) {
+                Some(found) => Ok(TypeSpec::plain(SqlType::Enum(found))),
+                None => Err(unknown_type(schema, name)),
+            },
         }
     }
 

@@ -3,9 +3,10 @@
 mod activity;
 mod casts;
 mod constraints;
-mod dependencies;
+pub(crate) mod dependencies;
 mod described;
 mod descriptions;
+mod domain_checks;
 mod empty;
 mod functions;
 mod indexes;
@@ -32,11 +33,11 @@ pub(crate) use constraints::{
 pub(crate) use descriptions::description;
 pub(crate) use indexes::{index_names, index_referred};
 pub(crate) use information_schema::{constant_text, relations};
-pub(crate) use sequences::serial_sequence;
+pub(crate) use sequences::{last_number, serial_sequence};
 pub(crate) use views::{view_numbers, view_text};
 
 use crate::error::SqlError;
-use crate::expression::{Environment, ScopeColumn, ScopeTable};
+use crate::expression::{Environment, ScopeColumn, ScopeTable, SystemColumns};
 use crate::path::schema_of;
 use crate::schemas::schemas;
 use crate::source::Source;
@@ -112,7 +113,7 @@ pub(crate) enum Contents {
 }
 
 impl VirtualTable {
-    /// Its columns, for expressions.
+    /// Its columns, for expressions, and its number as `tableoid`, which is no part of `*`.
     pub fn scope(&self, alias: &str) -> ScopeTable {
         let columns = self.columns.iter().enumerate();
         let columns = columns.map(|(place, (name, kind))| ScopeColumn {
@@ -123,6 +124,7 @@ impl VirtualTable {
             alias: alias.to_string(),
             columns: columns.collect(),
             schema: Some(self.schema.to_string()),
+            system: SystemColumns::of_catalogue(self.oid),
             ..ScopeTable::default()
         }
     }

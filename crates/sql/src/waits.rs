@@ -1,5 +1,5 @@
-//! Waits of a statement, for advisory locks and by `pg_sleep`. A statement keeps no snapshot while it waits, since that would
-//! cost memory, and at the bound end other readers.
+//! Waits of a statement, for advisory locks, by `pg_sleep`, and for the end of a session. A statement keeps no snapshot
+//! while it waits, since that would cost memory, and at the bound end other readers.
 //!
 //! So a call that would wait ends the evaluation. The session waits, and evaluates the statement again over a new snapshot.
 //! The results of the calls before are recorded, so that each takes or releases its lock once. If the next evaluation makes
@@ -7,6 +7,7 @@
 //!
 //! Invariant: a statement is evaluated at most [`RECORDED_MAX`] times. Calls beyond that wait within the evaluation.
 
+use crate::activity::Found;
 use crate::advisory::{Key, Locker, Mode};
 use crate::error::{SqlError, code};
 use sardonyx::schema::Value;
@@ -18,10 +19,12 @@ use std::time::{Duration, Instant};
 const RECORDED_MAX: usize = 100;
 
 /// The condition that a call waits for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Awaited {
     Lock(Key, Mode),
     Time(Duration),
+    /// The end of a session, for some time.
+    End(Found, Duration),
 }
 
 /// A call, by what it does.
@@ -33,6 +36,11 @@ pub(crate) enum Call {
     Release(Key, bool),
     ReleaseAll,
     Sleep,
+    /// A session, by its process.
+    Cancel(u32),
+    /// The same, and the milliseconds for which the call waits.
+    Terminate(u32, i64),
+    Blocking(u32),
 }
 
 impl Call {
@@ -40,8 +48,17 @@ impl Call {
     pub fn is_immediate(self) -> bool {
         match self {
             Call::TryTake(..) | Call::Release(..) | Call::ReleaseAll => true,
-            Call::Take(..) | Call::Sleep => false,
+            Call::Cancel(_) | Call::Terminate(_, 0) | Call::Blocking(_) => true,
+            Call::Take(..) | Call::Sleep | Call::Terminate(..) => false,
         }
+    }
+
+    /// True if it concerns a session, and no lock.
+    pub fn is_of_session(self) -> bool {
+        matches!(
+            self,
+            Call::Cancel(_) | Call::Terminate(..) | Call::Blocking(_)
+        )
     }
 }
 
@@ -49,7 +66,7 @@ impl Call {
 #[derive(Debug)]
 pub(crate) enum Called {
     Done(Value),
-    /// Its result is an empty text, once it has waited.
+    /// Its result is an empty text, once it has waited; of a session's end, true if it has ended.
     Waits(Awaited),
 }
 
@@ -149,11 +166,12 @@ impl Waits {
         awaited: Awaited,
         look: impl Fn() -> Result<(), SqlError>,
     ) -> Result<Value, SqlError> {
+        let waited = |()| Value::Text(String::new());
         aside(|| match awaited {
-            Awaited::Lock(key, mode) => self.locker.take(key, mode, look),
-            Awaited::Time(time) => sleep(time, look),
-        })?;
-        Ok(Value::Text(String::new()))
+            Awaited::Lock(key, mode) => self.locker.take(key, mode, look).map(waited),
+            Awaited::Time(time) => sleep(time, look).map(waited),
+            Awaited::End(found, time) => found.wait_for_end(time, look).map(Value::Bool),
+        })
     }
 }
 

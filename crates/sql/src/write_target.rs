@@ -5,7 +5,7 @@ use crate::error::SqlError;
 use crate::rows::EachRow;
 use crate::source::Source;
 use sardonyx::low_level::{Due, HeldReference};
-use sardonyx::rows::{Marked, OpenRows, RowWriter, Rows};
+use sardonyx::rows::{OpenRows, RowWriter, Rows, Savepoint};
 use sardonyx::schema::Value;
 use sardonyx::{Error, Transaction};
 use sardonyx_rows::constraints::{
@@ -73,19 +73,19 @@ pub(crate) trait WriteTarget: Source {
     fn at(&self, number: u16, at: Address, each: EachRow<'_>) -> Result<(), SqlError>;
 
     /// Marks the present point of the transaction.
-    fn mark(&mut self) -> Marked;
+    fn savepoint(&mut self) -> Savepoint;
 
-    /// Undoes the changes since a mark.
+    /// Undoes the changes since a savepoint.
     ///
     /// # Errors
-    /// There is no such mark.
-    fn return_to(&mut self, mark: Marked) -> Result<(), Error>;
+    /// There is no such savepoint.
+    fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), Error>;
 
-    /// Forgets a mark, and later ones.
+    /// Forgets a savepoint, and later ones.
     ///
     /// # Errors
-    /// There is no such mark.
-    fn release(&mut self, mark: Marked) -> Result<(), Error>;
+    /// There is no such savepoint.
+    fn release(&mut self, savepoint: Savepoint) -> Result<(), Error>;
 
     /// Notes references that do not hold from now on, or refuses them at once again.
     fn hold_references(&mut self, holds: bool);
@@ -104,6 +104,11 @@ pub(crate) trait WriteTarget: Source {
 
     /// Calls `act` with this transaction on tables in main memory; false if it is another one.
     fn tables(&mut self, act: &mut dyn FnMut(&mut Transaction<'_>)) -> bool;
+
+    /// Calls `act` with this transaction if it is an open one; false if it is another one.
+    fn open_rows(&mut self, _act: &mut dyn FnMut(&mut OpenRows)) -> bool {
+        false
+    }
 
     /// The same transaction, if it can define tables.
     fn define(&mut self) -> Option<&mut dyn DefineTarget>;
@@ -206,16 +211,16 @@ impl WriteTarget for Transaction<'_> {
         Ok(())
     }
 
-    fn mark(&mut self) -> Marked {
-        Transaction::mark(self)
+    fn savepoint(&mut self) -> Savepoint {
+        Transaction::savepoint(self)
     }
 
-    fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
-        Transaction::return_to(self, mark)
+    fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), Error> {
+        Transaction::rollback_to(self, savepoint)
     }
 
-    fn release(&mut self, mark: Marked) -> Result<(), Error> {
-        Transaction::release(self, mark)
+    fn release(&mut self, savepoint: Savepoint) -> Result<(), Error> {
+        Transaction::release(self, savepoint)
     }
 
     fn hold_references(&mut self, holds: bool) {
@@ -261,7 +266,7 @@ impl WriteTarget for OpenRows {
     }
 
     fn update(&mut self, number: u16, key: &[Value], row: &RowWriter<'_>) -> Result<bool, Error> {
-        Rows::numbered(self, number)?.update_row(key, row)
+        self.update_with_key(number, key, row)
     }
 
     fn delete(&mut self, number: u16, key: &[Value]) -> Result<bool, Error> {
@@ -284,16 +289,16 @@ impl WriteTarget for OpenRows {
         Ok(())
     }
 
-    fn mark(&mut self) -> Marked {
-        OpenRows::mark(self)
+    fn savepoint(&mut self) -> Savepoint {
+        OpenRows::savepoint(self)
     }
 
-    fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
-        OpenRows::return_to(self, mark)
+    fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), Error> {
+        OpenRows::rollback_to(self, savepoint)
     }
 
-    fn release(&mut self, mark: Marked) -> Result<(), Error> {
-        OpenRows::release(self, mark)
+    fn release(&mut self, savepoint: Savepoint) -> Result<(), Error> {
+        OpenRows::release(self, savepoint)
     }
 
     fn hold_references(&mut self, holds: bool) {
@@ -314,6 +319,11 @@ impl WriteTarget for OpenRows {
 
     fn tables(&mut self, _: &mut dyn FnMut(&mut Transaction<'_>)) -> bool {
         false
+    }
+
+    fn open_rows(&mut self, act: &mut dyn FnMut(&mut OpenRows)) -> bool {
+        act(self);
+        true
     }
 
     fn define(&mut self) -> Option<&mut dyn DefineTarget> {

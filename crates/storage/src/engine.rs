@@ -14,10 +14,12 @@
 //! With a log in a store, too ([`RemoteLog`]), the directory and the store are made one first (`claiming`).
 
 mod background;
+mod compacted;
 mod compaction;
 mod driver;
 mod election;
 mod error;
+mod files;
 #[cfg(feature = "hosts")]
 mod hosts;
 mod kept;
@@ -25,6 +27,7 @@ mod leftovers;
 mod marks;
 mod opening;
 mod options;
+mod remote_log;
 mod sharing;
 #[cfg(not(feature = "hosts"))]
 mod without_hosts;
@@ -32,21 +35,22 @@ mod without_hosts;
 pub use compaction::{CompactionError, Ended};
 pub use driver::{Driver, DriverError};
 pub use election::{Election, SharedMemory};
-pub use error::OpenError;
+pub use error::{OpenError, locked};
+pub use files::{ELECTION_FILE, FORK_NEW_FILE, FORK_PREFIX, LOCK_FILE, OPENING_FILE, SEEDING_FILE};
 #[cfg(feature = "hosts")]
 pub use hosts::*;
 pub use kept::KeptCopy;
-pub use marks::{FORK_NEW_FILE, FORK_PREFIX, SEEDING_FILE};
-pub use opening::{create_database, exists, locked, new_manifest, open_patiently, take_lock};
+pub use opening::{create_database, exists, new_manifest, open_patiently, take_lock};
 pub use options::{Permit, StorageOptions};
-pub use sharing::{ELECTION_FILE, FirstLock, FirstOpening, OPENING_FILE, OpeningLock, SharedLock};
+#[cfg(feature = "hosts")]
+pub use remote_log::DurableAt;
+pub use remote_log::RemoteLog;
+pub use sharing::{FirstLock, FirstOpening, OpeningLock, SharedLock};
 pub use sharing::{join, lock_opening, open_first, record_end};
-#[cfg(not(feature = "hosts"))]
-pub use without_hosts::RemoteLog;
 
 use crate::checkpoint::{CheckpointPlace, CheckpointStage};
 use crate::disk::{Disk, DiskLock};
-use crate::log::published::PublishedEnd;
+use crate::log::published::{PublishedEnd, Stored};
 use crate::log::seal::Sequencer;
 use crate::log::writer::LogWriter;
 use crate::manifest::Manifest;
@@ -67,9 +71,6 @@ use std::sync::Arc;
 use std::time::Instant;
 #[cfg(not(feature = "hosts"))]
 use without_hosts::Remote;
-
-/// The advisory lock's file.
-pub const LOCK_FILE: &str = "LOCK";
 
 /// An opened storage, for the execution stage.
 #[derive(Debug)]
@@ -185,7 +186,9 @@ impl Engine {
             background.feeds.clone(),
             options.drive(),
         );
-        let commit = commit.publishing(PublishedEnd::create(&disk, &manifest, end));
+        let stored = remote.as_ref().map_or(Stored::NoStore, Remote::stored);
+        let published = PublishedEnd::create(&disk, &manifest, end, stored);
+        let commit = commit.publishing(published);
         let commit = Arc::new(match &remote {
             Some(remote) => remote.arrange(commit),
             None => commit,
@@ -270,6 +273,11 @@ impl Engine {
     /// Gives access to all files of the database.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk
+    }
+
+    /// The most bytes of log on disk.
+    pub fn log_bytes_max(&self) -> u64 {
+        self.options.log_bytes_max
     }
 
     /// Layout and identity of the database's files.

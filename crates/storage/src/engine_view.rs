@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub struct EngineView {
     disk: Arc<dyn Disk>,
     manifest: Manifest,
+    log_bytes_max: u64,
     commit: Arc<LogWriter>,
     checkpoint: Arc<CheckpointStage>,
     in_store: Option<Arc<InStore>>,
@@ -26,6 +27,7 @@ impl EngineView {
         EngineView {
             disk: engine.disk().clone(),
             manifest: engine.manifest().clone(),
+            log_bytes_max: engine.log_bytes_max(),
             commit: engine.commit().clone(),
             checkpoint: engine.checkpoint().clone(),
             in_store: engine.in_store().cloned(),
@@ -55,6 +57,11 @@ impl EngineView {
     /// The manifest, as of the opening.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// The most bytes of log on disk.
+    pub fn log_bytes_max(&self) -> u64 {
+        self.log_bytes_max
     }
 
     /// The process that opened the database.

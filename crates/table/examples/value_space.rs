@@ -33,7 +33,7 @@ fn live_bytes(space: &TableSpace) -> Result<u64, Error> {
             bytes += text.len() as u64;
         }
     }
-    Ok(bytes + rows.count() * rows.schema().row_bytes as u64)
+    Ok(bytes + rows.count()? * rows.schema().row_bytes as u64)
 }
 
 fn report(what: &str, space: &TableSpace) -> Result<(), Error> {

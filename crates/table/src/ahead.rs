@@ -5,14 +5,25 @@
 //! row exists: any address may be asked for, and a row of an earlier shape may have other bytes where columns are looked for.
 
 use crate::rows::find_hashed;
-use crate::space::{LINE, Prefetch, TableSpace};
+use crate::space::{LINE, TableSpace};
 use crate::table::TableState;
 use sardonyx_rows::values::{CELL_BYTES_MIN, REFERENCE_BYTES, Reference};
 use sardonyx_rows::{KeyValues, RowRef};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
 
+/// The values of a row beyond so many are not asked for.
+const PLACES_MAX: usize = 6;
+
+/// The places of a table's texts and bytes in its rows: of the first ones.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ValuePlaces {
+    offsets: [usize; PLACES_MAX],
+    count: usize,
+}
+
 impl TableSpace {
+    #[inline]
     fn state_numbered(&self, table: u16) -> Option<&TableState> {
         self.tables.get(usize::from(table))?.as_ref()
     }
@@ -38,44 +49,42 @@ impl TableSpace {
         RowRef::new(bytes, &state.schema, &state.name, at).ok()
     }
 
-    /// As [`TableSpace::prefetch`], for finding the row with a primary key of this [hash](TableSpace::hash_of).
+    /// Prefetches the index's place for a primary key of this [hash](TableSpace::hash_of).
     #[inline]
-    pub fn prefetch_hashed(&self, what: Prefetch, table: u16, hash: u64) {
-        let Some(state) = self.state_numbered(table) else {
-            return;
-        };
-        match what {
-            Prefetch::Index => state.index.prefetch(&self.indexes, hash),
-            Prefetch::Record => {
-                if let Some(address) = state.index.candidate(&self.indexes, hash) {
-                    self.prefetch_at(address);
-                }
-            }
-        }
-    }
-
-    /// Prefetches the texts and bytes that the row with a primary key of this hash has outside of it, once the row itself
-    /// has been prefetched.
-    pub fn prefetch_values(&self, table: u16, hash: u64) {
-        if let Some(state) = self.state_numbered(table)
-            && let Some(at) = state.index.candidate(&self.indexes, hash)
-        {
-            self.prefetch_values_of(state, at);
-        }
-    }
-
-    /// The same of the row that may be at an address.
-    #[inline]
-    pub fn prefetch_values_at(&self, table: u16, address: Address) {
+    pub fn prefetch_place(&self, table: u16, hash: u64) {
         if let Some(state) = self.state_numbered(table) {
-            self.prefetch_values_of(state, address);
+            state.index.prefetch(&self.indexes, hash);
         }
     }
 
-    fn prefetch_values_of(&self, state: &TableState, at: Address) {
+    /// Prefetches the row that the index's place most likely names, which was asked for before. Returns its address.
+    #[inline]
+    pub fn prefetch_candidate(&self, table: u16, hash: u64) -> Option<Address> {
+        let state = self.state_numbered(table)?;
+        let at = state.index.candidate(&self.indexes, hash)?;
+        self.prefetch_at(at);
+        Some(at)
+    }
+
+    /// The places of a table's texts and bytes in its rows.
+    pub fn value_places(&self, table: u16) -> ValuePlaces {
+        let mut places = ValuePlaces::default();
+        let columns = self.state_numbered(table).into_iter();
+        let columns = columns.flat_map(|state| state.schema.variable_columns());
+        for (place, column) in places.offsets.iter_mut().zip(columns) {
+            *place = column.offset;
+            places.count += 1;
+        }
+        places
+    }
+
+    /// Prefetches the texts and bytes that the row that may be at an address has outside of it, once the row itself has been
+    /// prefetched.
+    #[inline]
+    pub fn prefetch_values_at(&self, places: &ValuePlaces, at: Address) {
         let bytes = self.store.bytes();
-        for column in state.schema.variable_columns() {
-            let place = (at.0 as usize).wrapping_add(column.offset);
+        for offset in places.offsets.iter().take(places.count) {
+            let place = (at.0 as usize).wrapping_add(*offset);
             let Some(reference) = bytes.get(place..place.wrapping_add(REFERENCE_BYTES)) else {
                 return;
             };

@@ -59,9 +59,7 @@ impl KeyHash {
     #[inline]
     pub fn of_ended(self, bytes: &[u8]) -> u64 {
         let (words, rest) = bytes.as_chunks();
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        let last = u64::from_le_bytes(last);
+        let last = short_word(rest);
         if bytes.len() == 6 {
             return self.mix(last);
         }
@@ -98,6 +96,20 @@ impl KeyHash {
         let folded = (wide as u64) ^ ((wide >> 64) as u64);
         folded.wrapping_mul(0x9fb2_1c65_1e98_df25) ^ (folded >> 29)
     }
+}
+
+/// Up to seven bytes as a little-endian word. They are read as two overlapping numbers, without a loop or a copy.
+#[inline]
+fn short_word(bytes: &[u8]) -> u64 {
+    let of_four = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
+    let of_two = |bytes: &[u8; 2]| u64::from(u16::from_le_bytes(*bytes));
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return of_four(first) | of_four(last) << (8 * (bytes.len() - 4));
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return of_two(first) | of_two(last) << (8 * (bytes.len() - 2));
+    }
+    bytes.first().copied().map_or(0, u64::from)
 }
 
 #[cfg(test)]

@@ -11,15 +11,20 @@
 //!
 //! An entry is one word: a 24-bit tag from the hash and the record's address in units of 8 bytes (40 bits: 8 TiB).
 //! Zero is an empty place. Only the record has the key itself, so a lookup compares it there. The tag makes comparing
-//! a wrong record rare (1 in 16 million).
+//! a wrong record rare: 1 in 16 million in an index of many shards, or of one that was built whole. A small index that grows
+//! has `tags` of which it makes larger shards.
 
+mod new_shard;
+mod tags;
+
+use crate::described::{Described, Words};
 use crate::index_store::IndexStore;
-use crate::stored::{Described, Words};
-use sardonyx_base::resident::bytes_of_slice;
+use new_shard::NewShard;
 use sardonyx_storage::catalogue::ADDRESS_END;
-use sardonyx_storage::page::{Address, PAGE_SIZE};
+use sardonyx_storage::page::Address;
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::store::{PageRead, StoreError};
+use tags::Tags;
 
 const ADDRESS_BITS: u32 = 40;
 const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
@@ -72,6 +77,7 @@ struct Places {
     at: u64,
     /// Their number, a power of two, less one.
     mask: usize,
+    tags: Tags,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +100,7 @@ impl HashIndex {
             shards: Shards {
                 directory: vec![0],
                 depth: 0,
-                places: vec![Places { at: 0, mask: 0 }],
+                places: vec![Places::NONE],
             },
             fill: vec![Fill { taken: 0, depth: 0 }],
             len: 0,
@@ -113,6 +119,7 @@ impl HashIndex {
         let places = blocks.iter().map(|block| Places {
             at: block.0,
             mask: in_shard - 1,
+            tags: Tags::MIDDLE,
         });
         let shards = Shards {
             directory: (0..1 << depth).collect(),
@@ -141,6 +148,7 @@ impl HashIndex {
         for (places, fill) in self.shards.places.iter().zip(&self.fill) {
             words.put(places.at);
             words.put(places.mask as u64);
+            words.put(places.tags.number());
             words.put(fill.taken as u64);
             words.put(u64::from(fill.depth));
         }
@@ -158,7 +166,7 @@ impl HashIndex {
             .map(|_| u32::try_from(words.word()?).ok())
             .collect();
         let directory = directory?;
-        let count = words.count(32)?;
+        let count = words.count(40)?;
         let (mut places, mut fill) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for _ in 0..count {
             let (at, mask) = (words.word()?, words.word()?);
@@ -169,13 +177,14 @@ impl HashIndex {
                 return None;
             }
             let mask = usize::try_from(mask).ok()?;
+            let tags = Tags::numbered(words.word()?)?;
             let taken = usize::try_from(words.word()?).ok()?;
             let of_shard = u32::try_from(words.word()?).ok()?;
             // A search ends at an empty place.
-            if taken > mask || of_shard > depth {
+            if taken > mask || of_shard > depth || !tags.can_be_of(mask + 1, of_shard) {
                 return None;
             }
-            places.push(Places { at, mask });
+            places.push(Places { at, mask, tags });
             fill.push(Fill {
                 taken,
                 depth: of_shard,
@@ -301,7 +310,10 @@ impl HashIndex {
         while places.entry(store, place) != 0 {
             place = (place + 1) & places.mask;
         }
-        store.write_word(places.place(place as u64), entry(hash, address));
+        store.write_word(
+            places.place(place as u64),
+            entry_of(places.tags.tag(hash), address),
+        );
         self.fill[number].taken += 1;
         self.len += 1;
     }
@@ -346,24 +358,32 @@ impl HashIndex {
         // Splitting cannot separate keys whose hashes agree in their upper bits: the directory would double without
         // end. Such a shard grows instead.
         let skewed = 1u64 << depth > DEPTH_SKEW_MAX * self.fill.len() as u64;
+        let grows = places < SHARD_PLACES_MAX || skewed;
+        let tags = match grows {
+            true => Tags::of((places * 2).max(SHARD_PLACES_MIN), depth),
+            false => Tags::of(places, depth + 1),
+        };
+        let entries: Vec<u64> = before.entries(store).collect();
         // Keys are in the rows, each in a cache line of its own.
-        let addresses: Vec<Address> = before.entries(store).collect();
+        let needs_rows = before.tags.needs_rows(tags);
         let ask_for = |place: usize, ahead| {
-            addresses
-                .get(place)
+            let entry = entries.get(place).filter(|_| needs_rows);
+            entry
                 .into_iter()
-                .for_each(|at| ask(*at, ahead));
+                .for_each(|entry| ask(address_of(*entry), ahead));
         };
         (0..2 * AHEAD).for_each(|place| ask_for(place, Ahead::Row));
         (0..AHEAD).for_each(|place| ask_for(place, Ahead::Value));
-        let hashed = addresses.iter().enumerate().map(|(place, &address)| {
+        let hashed = entries.iter().enumerate().map(|(place, &entry)| {
             ask_for(place + 2 * AHEAD, Ahead::Row);
             ask_for(place + AHEAD, Ahead::Value);
-            (hash_of(address), address)
+            let address = address_of(entry);
+            let known = before.tags.hash(entry, tags);
+            (known.unwrap_or_else(|| hash_of(address)), address)
         });
-        if places < SHARD_PLACES_MAX || skewed {
+        if grows {
             let places = (places * 2).max(SHARD_PLACES_MIN);
-            let mut larger = NewShard::new(places);
+            let mut larger = NewShard::new(places, tags);
             hashed.for_each(|(hash, address)| larger.insert(hash, address));
             debug_assert_eq!(larger.taken, taken);
             let larger = larger.put(store)?;
@@ -371,7 +391,7 @@ impl HashIndex {
             self.shards.places[number] = larger;
             return Ok(());
         }
-        let mut halves = [NewShard::new(places), NewShard::new(places)];
+        let mut halves = [NewShard::new(places, tags), NewShard::new(places, tags)];
         hashed.for_each(|(hash, address)| {
             halves[(hash >> (63 - depth)) as usize & 1].insert(hash, address);
         });
@@ -444,9 +464,20 @@ pub(crate) fn prefix(hash: u64, depth: u32) -> usize {
     }
 }
 
+/// Tags of one hash. A version that makes tags of other bits cannot read these indexes.
+pub(crate) fn sample_tags() -> [u64; 2] {
+    Tags::ALL.map(|tags| tags.tag(0x0123_4567_89ab_cdef))
+}
+
+/// An entry of an index that is built whole.
 #[inline]
 pub(crate) fn entry(hash: u64, address: Address) -> u64 {
-    (tag(hash) << ADDRESS_BITS) | (address.0 / 8)
+    entry_of(Tags::MIDDLE.tag(hash), address)
+}
+
+#[inline]
+fn entry_of(tag: u64, address: Address) -> u64 {
+    (tag << ADDRESS_BITS) | (address.0 / 8)
 }
 
 /// Returns true if two entries may be of one key.
@@ -455,18 +486,19 @@ pub(crate) fn same_tag(one: u64, other: u64) -> bool {
     one >> ADDRESS_BITS == other >> ADDRESS_BITS
 }
 
-/// 24 bits in the middle of the hash; never zero, so that an entry is never zero.
-#[inline]
-fn tag(hash: u64) -> u64 {
-    ((hash >> 20) & 0xff_ffff).max(1)
-}
-
 #[inline]
 pub(crate) fn address_of(entry: u64) -> Address {
     Address((entry & ADDRESS_MASK) * 8)
 }
 
 impl Places {
+    /// The places of an index that never had a key.
+    const NONE: Places = Places {
+        at: 0,
+        mask: 0,
+        tags: Tags::MIDDLE,
+    };
+
     #[inline]
     fn place(self, place: u64) -> Address {
         Address(self.at + place * 8)
@@ -478,12 +510,11 @@ impl Places {
         entry
     }
 
-    /// The addresses in it.
-    fn entries(self, store: &IndexStore) -> impl Iterator<Item = Address> {
+    /// The entries in it.
+    fn entries(self, store: &IndexStore) -> impl Iterator<Item = u64> {
         (0..=self.mask)
             .map(move |place| self.entry(store, place))
             .filter(|&entry| entry != 0)
-            .map(address_of)
     }
 
     #[inline(always)]
@@ -493,7 +524,7 @@ impl Places {
         hash: u64,
         mut is_it: impl FnMut(Address) -> Result<bool, P::Error>,
     ) -> Result<Option<(usize, Address)>, P::Error> {
-        let tag = tag(hash);
+        let tag = self.tags.tag(hash);
         let mut place = hash as usize & self.mask;
         loop {
             let entry = pages.word(self.place(place as u64))?;
@@ -518,7 +549,8 @@ impl Places {
             if entry == 0 {
                 break;
             }
-            let home = hash_of(address_of(entry)) as usize & mask;
+            let known = self.tags.hash(entry, self.tags);
+            let home = known.unwrap_or_else(|| hash_of(address_of(entry))) as usize & mask;
             // It may move into the hole unless its home lies after the hole.
             if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(hole) & mask) {
                 store.write_word(self.place(hole as u64), entry);
@@ -532,44 +564,6 @@ impl Places {
         if self.at != 0 {
             store.free(Address(self.at), (self.mask + 1) * 8);
         }
-    }
-}
-
-/// A shard that is being filled, before it gets its block.
-struct NewShard {
-    places: Vec<u64>,
-    taken: usize,
-}
-
-impl NewShard {
-    fn new(places: usize) -> Self {
-        NewShard {
-            places: vec![0; places],
-            taken: 0,
-        }
-    }
-
-    fn insert(&mut self, hash: u64, address: Address) {
-        let mask = self.places.len() - 1;
-        let mut place = hash as usize & mask;
-        while self.places[place] != 0 {
-            place = (place + 1) & mask;
-        }
-        // As `PageRead::word` reads it.
-        self.places[place] = entry(hash, address).to_le();
-        self.taken += 1;
-    }
-
-    fn put(self, store: &mut IndexStore) -> Result<Places, StoreError> {
-        let bytes = bytes_of_slice(&self.places);
-        let block = store.allocate(bytes.len())?;
-        for (n, part) in bytes.chunks(PAGE_SIZE).enumerate() {
-            store.write(Address(block.0 + (n * PAGE_SIZE) as u64), part);
-        }
-        Ok(Places {
-            at: block.0,
-            mask: self.places.len() - 1,
-        })
     }
 }
 

@@ -13,7 +13,7 @@
 //! An operation that gets no memory fails and has done nothing. An undo must not fail: for it
 //! [`IndexStore::ensure_room`] commits the memory for the inverse steps beforehand.
 
-use crate::stored::{Described, Words};
+use crate::described::{Described, Words};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::store::{PageStore, StoreError};
 use std::collections::BTreeSet;

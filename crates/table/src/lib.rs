@@ -37,10 +37,12 @@ mod build;
 mod change;
 mod changed_rows;
 pub mod changes;
+mod described;
 #[cfg(feature = "hosts")]
 mod followed;
 pub mod hash;
 pub mod index;
+mod index_builds;
 mod index_run;
 pub mod index_store;
 mod index_view;
@@ -49,6 +51,7 @@ mod open;
 mod ordered;
 mod ordered_build;
 mod packed;
+mod places;
 mod rebuild;
 mod row;
 mod rows;
@@ -63,6 +66,7 @@ mod transaction;
 mod undo;
 mod values;
 
+pub use ahead::ValuePlaces;
 #[cfg(feature = "hosts")]
 pub use followed::{FollowError, FollowedSpace};
 pub use hash::KeyHash;
@@ -73,9 +77,9 @@ pub use open::{
 };
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use row::Row;
-pub use rows::{SnapshotScan, ViewScan};
+pub use rows::{FixedRow, SnapshotScan, ViewScan};
 pub use schemas::{SchemaPiece, definition_of_schemas, read_schemas, schema_pieces};
 pub use snapshot::SpaceSnapshot;
 pub use space::{IndexMemory, Prefetch, TableSpace, View};
 pub use stored::StoredIndexes;
-pub use transaction::{Beside, IndexBeside, IndexChanges, Marked, Redefined, Transaction, Walk};
+pub use transaction::{Beside, IndexBeside, IndexChanges, Redefined, Transaction, Walk};

@@ -8,12 +8,14 @@
 //! Invariants: a value stored in a row is one of its column's type; a row that was changed meets the conditions of its
 //! schema; an operation that fails has done nothing.
 
+mod fixed;
 mod key;
 mod records;
 mod snapshot;
 mod verbs;
 mod view;
 
+pub use fixed::FixedRow;
 pub use snapshot::SnapshotScan;
 pub use view::ViewScan;
 

@@ -9,7 +9,7 @@
 //! a transaction: both change in [`Transaction::store_schema`], and are undone together.
 
 use crate::hash::KeyHash;
-use crate::rebuild::{Damage, find_places};
+use crate::places::{Damage, find_places};
 use crate::space::TableSpace;
 use crate::table::TableState;
 use crate::transaction::Transaction;

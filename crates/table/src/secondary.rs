@@ -9,19 +9,13 @@
 //! Invariant: an index has an entry for every existing row, made of the row's key, at every moment at which its rows are
 //! compared or nodes are made of their keys. So an entry is removed before its row's key changes, and inserted after.
 
-use crate::build::{BuildError, build_index};
-use crate::index::HashIndex;
 use crate::index_store::IndexStore;
 use crate::ordered::{
     Ask, Cursor, ENTRY_BYTES_MAX, INSERT_BYTES_MAX, Keys, Place, Sought, Tree, Vacant,
 };
-use crate::ordered_build::{Unfit, build_secondary};
-use crate::space::TableSpace;
-use crate::table::TableState;
 use sardonyx_rows::TableError;
 use sardonyx_rows::key::{BadKey, Edge, KeyBytes, KeyShape};
 use sardonyx_rows::schema::{IndexDefinition, Schema};
-use sardonyx_storage::catalogue::Definition;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
@@ -402,87 +396,4 @@ impl Secondary {
 /// Sees to it that the index store has room for so many changes of indexes, and for undoing them.
 pub(crate) fn ensure_room(store: &mut IndexStore, changes: usize) -> Result<(), TableError> {
     Ok(store.ensure_room(changes * ENTRY_BYTES_MAX + INSERT_BYTES_MAX)?)
-}
-
-/// Notes how rows are found by their primary key: by a hash of its bytes in the row, whose place the catalogue or the
-/// schema has; by a hash of bytes that are made of its columns; or by a tree.
-pub(crate) fn note_hashed(state: &mut TableState) {
-    use sardonyx_rows::schema::IndexKind::Hash;
-    let schema = &state.schema;
-    let whole_row = schema.row_bytes_of_shape(0).unwrap_or(schema.row_bytes);
-    let is_plain =
-        schema.plain_key().is_some() || (state.key_offset, state.key_bytes) != (0, whole_row);
-    let of_columns = !is_plain && schema.primary.kind == Hash;
-    let shape = || Arc::new(KeyShape::new(schema, &schema.primary));
-    state.hashed_key = of_columns.then(shape);
-    state.is_hashed = is_plain || of_columns;
-}
-
-/// Builds the ordered indexes of all tables, whose schemas are known.
-pub(crate) fn build_ordered(space: &mut TableSpace) -> Result<(), TableError> {
-    let TableSpace {
-        store,
-        tables,
-        indexes,
-        catalogue,
-        workers,
-        ..
-    } = space;
-    for (number, definition) in catalogue.definitions.iter().enumerate() {
-        if let Some(state) = tables.state_mut(number as u16) {
-            build_ordered_of(store.bytes(), definition, state, indexes, *workers)?;
-        }
-    }
-    Ok(())
-}
-
-/// The index of a primary key that is hashed. The rows' values were checked.
-pub(crate) fn build_hashed(
-    rows: &[u8],
-    definition: &Definition,
-    state: &TableState,
-    indexes: &mut IndexStore,
-    workers: usize,
-) -> Result<HashIndex, TableError> {
-    let records = state.records(rows).count();
-    build_index(rows, state, indexes, records, workers).map_err(|error| match error {
-        BuildError::SecondRecord(at) => TableError::DamagedTable {
-            table: definition.name.clone(),
-            page: at.page().0,
-            offset: at.offset_in_page(),
-            reason: "a second row with the same key",
-        },
-        BuildError::Store(error) => TableError::Store(error),
-    })
-}
-
-/// Builds the indexes of a table that has none yet, whose schema is known, but for one of plain keys.
-pub(crate) fn build_ordered_of(
-    rows: &[u8],
-    definition: &Definition,
-    state: &mut TableState,
-    indexes: &mut IndexStore,
-    workers: usize,
-) -> Result<(), TableError> {
-    if state.hashed_key.is_some() {
-        state.index = build_hashed(rows, definition, state, indexes, workers)?;
-    }
-    for what in wanted(&state.schema, state.is_hashed) {
-        let built = build_secondary(indexes, rows, state, what, workers);
-        let damaged = |at: Address, reason| TableError::DamagedTable {
-            table: definition.name.clone(),
-            page: at.page().0,
-            offset: at.offset_in_page(),
-            reason,
-        };
-        let index = built.map_err(|unfit| match unfit {
-            Unfit::Duplicate(row) => {
-                damaged(row, "a second row with the same key in a unique index")
-            }
-            Unfit::Key(_) => damaged(Address(0), "a row with a key that is too long"),
-            Unfit::Table(error) => error,
-        })?;
-        state.secondary.push(index);
-    }
-    Ok(())
 }

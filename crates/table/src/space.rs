@@ -3,12 +3,12 @@
 //! The runner of transactions owns it exclusively; that is all the concurrency control there is.
 
 use crate::hash::KeyHash;
+use crate::index_builds::build_ordered;
 use crate::index_store::IndexStore;
 use crate::made_beside::{Adopting, MadeIndex};
 use crate::ordered::Leaving;
 use crate::rebuild::{RebuildReport, Rebuilt, check_all_values, rebuild};
 use crate::row::Row;
-use crate::secondary::build_ordered;
 use crate::snapshot::{FrozenBefore, SpaceSnapshot};
 use crate::stored::{STORED_BYTES_MIN, StoredIndexes};
 use crate::table::{TableState, fingerprint_of};
@@ -165,7 +165,13 @@ impl TableSpace {
         };
         check_all_values(&space, space.workers)?;
         if !report.stored {
-            build_ordered(&mut space)?;
+            build_ordered(
+                space.store.bytes(),
+                &space.catalogue.definitions,
+                &mut space.tables,
+                &mut space.indexes,
+                space.workers,
+            )?;
         }
         space.note_kept()?;
         space.may_be_indexed = space.tables.iter().flatten().any(TableState::is_indexed);

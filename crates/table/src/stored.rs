@@ -9,8 +9,9 @@
 //! tables of that state, each with as many rows as every one of its indexes, or it takes none. So either all indexes
 //! are read or all are built. Small indexes are not stored: building them is faster than writing a file.
 
+use crate::described::{Described, Words};
 use crate::hash::KeyHash;
-use crate::index::HashIndex;
+use crate::index::{HashIndex, sample_tags};
 use crate::index_store::IndexStore;
 use crate::ordered::{NODE_SIZES, Tree};
 use crate::secondary::{Secondary, What, wanted};
@@ -26,7 +27,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// The version of the description.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// Fewer bytes of indexes are built in some milliseconds.
 pub(crate) const STORED_BYTES_MIN: u64 = 4 << 20;
@@ -175,8 +176,8 @@ impl StoredTable {
     }
 }
 
-/// A word that depends on how keys are encoded and hashed, and on the program's version: indexes that another encoding has
-/// ordered must not be believed, although their nodes look the same.
+/// A word that depends on how keys are encoded and hashed, on the bits of hashes in tags, and on the program's version:
+/// indexes that another encoding has ordered must not be believed, although their nodes look the same.
 fn encodings() -> u64 {
     static WORD: LazyLock<u64> = LazyLock::new(|| {
         let hash = KeyHash::from_seed(VERSION);
@@ -198,6 +199,7 @@ fn encodings() -> u64 {
                 encoded.push(u8::from(shape.is_exact()));
             }
         }
+        encoded.extend(sample_tags().iter().flat_map(|tag| tag.to_le_bytes()));
         hash.of(&encoded)
     });
     *WORD
@@ -295,56 +297,6 @@ fn decode(description: &[u8], rows_max: u64) -> Option<StoredIndexes> {
         tables,
         time: Duration::ZERO,
     })
-}
-
-/// A description that is being written: little-endian words.
-#[derive(Debug, Default)]
-pub(crate) struct Words(Vec<u8>);
-
-impl Words {
-    pub fn put(&mut self, word: u64) {
-        self.0.extend(word.to_le_bytes());
-    }
-
-    /// Bytes of any number, up to a whole word.
-    fn put_bytes(&mut self, bytes: &[u8]) {
-        self.put(bytes.len() as u64);
-        self.0.extend(bytes);
-        self.0.resize(self.0.len().next_multiple_of(8), 0);
-    }
-}
-
-/// The rest of a description that is being read. All of its methods return `None` where it is too short.
-#[derive(Debug)]
-pub(crate) struct Described<'a>(&'a [u8]);
-
-impl<'a> Described<'a> {
-    pub fn word(&mut self) -> Option<u64> {
-        let (word, rest) = self.0.split_first_chunk::<8>()?;
-        self.0 = rest;
-        Some(u64::from_le_bytes(*word))
-    }
-
-    /// So many bytes follow.
-    pub fn has(&self, bytes: usize) -> Option<()> {
-        (bytes <= self.0.len()).then_some(())
-    }
-
-    /// A number of things that follow, each of at least so many bytes.
-    pub fn count(&mut self, bytes: usize) -> Option<usize> {
-        let count = usize::try_from(self.word()?).ok()?;
-        self.has(count.checked_mul(bytes)?)?;
-        Some(count)
-    }
-
-    fn bytes(&mut self) -> Option<&'a [u8]> {
-        let count = self.count(1)?;
-        let (bytes, rest) = self
-            .0
-            .split_at_checked(count.checked_next_multiple_of(8)?)?;
-        self.0 = rest;
-        bytes.get(..count)
-    }
 }
 
 const _: () = assert!(PAGE_SIZE.is_multiple_of(8));

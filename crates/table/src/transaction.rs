@@ -47,8 +47,6 @@ mod verbs;
 pub use beside::{Beside, Redefined};
 pub use index_beside::{IndexBeside, IndexChanges};
 pub(crate) use keeping::{Keeping, kept_numbers};
-pub use savepoint::Marked;
-pub(crate) use savepoint::Savepoint;
 pub use verbs::Walk;
 
 /// Redo bytes kept in reserve for the catalogue's and the page's own changes by one operation.
@@ -280,7 +278,7 @@ impl<'a> Transaction<'a> {
         vacant: Option<&VacantKey>,
         changes: &dyn Fn(usize) -> bool,
     ) -> Result<Address, TableError> {
-        let savepoint = self.has_ordered(number).then(|| self.savepoint());
+        let savepoint = self.has_ordered(number).then(|| self.undo_point());
         if let Place::NeedsExtent = self.state(number).place() {
             self.extend(number)?;
         }
@@ -332,7 +330,7 @@ impl<'a> Transaction<'a> {
                     true => check_changed_row(self, number, address, changes),
                     false => Ok(()),
                 })
-                .inspect_err(|_| self.roll_back_to(savepoint))?;
+                .inspect_err(|_| self.undo_to(savepoint))?;
         }
         Ok(address)
     }

@@ -7,17 +7,24 @@
 
 use crate::index::HashIndex;
 use crate::made_beside::MadeBeside;
-use crate::secondary::{Secondary, What, note_hashed};
+use crate::secondary::{Secondary, What};
 use crate::space::TableSpace;
 use crate::table::{SchemaBefore, Slot, TableState, remove_from_index};
 use crate::tables::Tables;
-use crate::transaction::Savepoint;
 use sardonyx_rows::constraints::Marks;
 use sardonyx_rows::key::KeyShape;
 use sardonyx_rows::schema::Schema;
 use sardonyx_storage::catalogue::Catalogue;
+use sardonyx_storage::log::seal::LogMark;
 use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
+
+/// A point in a running transaction, to whose state its steps can be undone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UndoPoint {
+    pub steps: usize,
+    pub log: LogMark,
+}
 
 /// One step to undo.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +96,7 @@ pub(crate) struct Undo {
     /// Entries of ordered indexes that were inserted or removed.
     index_changes: usize,
     /// Places that the transaction marked, each behind the one before.
-    marks: Marks<Savepoint>,
+    marks: Marks<UndoPoint>,
 }
 
 /// The former index of a table's primary keys.
@@ -172,7 +179,7 @@ impl Undo {
     }
 
     /// Places to which the transaction may go back.
-    pub fn marks(&mut self) -> &mut Marks<Savepoint> {
+    pub fn marks(&mut self) -> &mut Marks<UndoPoint> {
         &mut self.marks
     }
 
@@ -373,7 +380,7 @@ fn undo_step(space: &mut TableSpace, step: Step) {
         Step::Schema { table } => {
             let state = state_of(tables, table);
             state.restore_schema(undo.schemas.pop().expect("noted with the step"));
-            note_hashed(state);
+            state.note_hashed();
             tables.note_references(table);
         }
         Step::Replaced => {

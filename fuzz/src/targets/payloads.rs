@@ -7,7 +7,7 @@ use crate::Target;
 
 pub(super) const PAYLOADS: Target = Target {
     name: "payloads",
-    what: "values as Redis' clients restore them, under a right checksum",
+    what: "values as Redis clients restore them, under a right checksum",
     seeds: payloads,
     run: |input| {
         let body = input.len().saturating_sub(size_of::<u64>());

@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 
 pub(super) const MESSAGES: Target = Target {
     name: "postgres",
-    what: "messages as PostgreSQL's clients send them, the first one and those behind it",
+    what: "messages as PostgreSQL clients send them, the first one and those behind it",
     seeds: messages,
     run: |input| {
         greeting(input);

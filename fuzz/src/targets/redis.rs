@@ -11,7 +11,7 @@ use crate::seeds::MEMORY_BYTES;
 
 pub(super) const COMMANDS: Target = Target {
     name: "redis",
-    what: "commands as Redis' clients send them, and as people type them",
+    what: "commands as Redis clients send them, and as people type them",
     seeds: commands,
     run: |input| {
         let whole = taken(&[input]);

@@ -1,4 +1,4 @@
-/* What the Rust crate of RocksDB names and Debian's library, which is older, has not. The crate calls it
+/* A function that the Rust crate of RocksDB names, and that Debian's older library lacks. The crate calls it
  * where a write buffer manager is dropped, and nothing here makes one. */
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 //! The changes in a drive's cache that last when the power fails.
 //!
 //! A drive writes its cache in any order, and a write of several sectors in any order of them. So any subset of the
-//! sectors of any of the changes may last, applied in the order of their arrival. Subsets drawn sector by sector alone
-//! would hardly ever lose a whole write, or keep the last one alone, which are the cases that software forgets; so
-//! there are several ways to draw.
+//! sectors of any of the changes may last, applied in the order of their arrival. Subsets drawn sector by sector would
+//! hardly ever lose a whole write, or keep the last one alone. Software forgets these cases, so there are several ways to
+//! draw.
 
 use crate::drive::Change;
 use sardonyx_workload::random::Random;

@@ -1,6 +1,6 @@
-//! A series of power cuts, on one drive with one file system, with one way of use: a life that is cut, sometimes a
-//! recovery that is cut, with the file system's own, and then a judge that opens the database and checks for everything
-//! acknowledged. The next life continues from there.
+//! A series of power cuts, on one drive with one file system, with one way of use. A life is cut; sometimes its recovery is
+//! cut, too, with the file system's own. Then a judge opens the database and checks for everything acknowledged. The next
+//! life continues from there.
 
 use crate::command::{self, QUICK};
 use crate::drive::{CutDrive, SECTOR};

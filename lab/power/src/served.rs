@@ -4,9 +4,8 @@
 //! flushes arrive as `fsync`, its discards as `fallocate`. A write that must last at once (FUA) arrives as a write and
 //! an `fsync`, because the loop device reports no FUA.
 //!
-//! When the power fails, neither the request at which it fails nor any later one is answered, until [`Served::release`]
-//! confirms that no process is left that could read the answer. Otherwise a victim would run on for a moment with
-//! errors that no real power cut shows.
+//! The request at which the power fails, and later ones, get no answer until [`Served::release`] confirms that no process
+//! is left that could read it. Otherwise a victim would run on for a moment with errors that no real power cut shows.
 
 use crate::drive::{CutDrive, Drive, Refused, Requests};
 use crate::image::Image;

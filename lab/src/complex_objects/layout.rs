@@ -5,8 +5,8 @@
 //! references, eight bytes each: complex object (u32), number (u16), slot, page of *its* cluster, so that following one
 //! needs no other header. All integers are little-endian.
 //!
-//! The other pages: subobjects of 32 bytes: the complex object (u32) and the number (u16) of the subobject, two bytes
-//! of zeroes, its value (i64), and 16 bytes that represent its other contents.
+//! The other pages: subobjects of 32 bytes: the complex object (u32); the number of the subobject (u16); two bytes of
+//! zeroes; its value (i64); 16 bytes for its other contents.
 //!
 //! Only values ever change. Every access compares all other bytes with the expected ones.
 

@@ -68,10 +68,10 @@ pub struct Options {
     /// u: the percentage of accesses that change the subobject [default: 20]
     #[arg(long, value_name = "PERCENT")]
     updates: Option<u32>,
-    /// Run every rule that chooses the victim of a deadlock, with every delay before it is run again, and show all of
-    /// them side by side: the DASDBS paper does not name its rule, and its figure 9 depends on it. Without --figure
-    /// that figure; without --dmp at 12; without --strategies S1 and S2/PS. A run in which transactions end one another
-    /// for ever is given up and says so
+    /// Run every rule that chooses the victim of a deadlock, with every delay before the victim runs again, and compare
+    /// them: the DASDBS paper does not name its rule, and its figure 9 depends on it. Without --figure that figure;
+    /// without --dmp at 12; without --strategies S1 and S2/PS. A run in which transactions end one another for ever is
+    /// given up and says so
     #[arg(long)]
     victims: bool,
     /// The longest delays of --victims before a victim is run again, each drawn evenly from none

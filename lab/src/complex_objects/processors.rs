@@ -1,8 +1,8 @@
 //! Simulated processors: work is time during which one of them is held.
 //!
 //! The DASDBS paper's machine had twelve processors. A machine with fewer cannot show the effects of work that keeps
-//! twelve cores busy. So an access *sleeps* for a given time while it holds one of so many simulated processors, and
-//! queues for one, first come first served, if all are held. The engine's own work (locks, log, memory) runs on the
+//! twelve cores busy. So an access *sleeps* for a given time while it holds one of so many simulated processors. If all
+//! are held, it queues for one, first come first served. The engine's own work (locks, log, memory) runs on the
 //! real cores and adds to that, as does a late wake-up. So the real time of the work is measured.
 
 use sardonyx_base::sync::futex::Mutex;

@@ -1,9 +1,9 @@
 //! The victim of a deadlock, and the delay before it is run again: all rules side by side.
 //!
 //! The DASDBS paper's figure 9 has S2/PS at 16 times the throughput of S1, which spends its time in deadlocks there.
-//! The paper does not name the rule by which its lock manager chose the victim, nor the delay before the victim was run
-//! again, and these decide the factor. So a figure shows not one rule alone, but either the engine's default or the
-//! whole table, beside the DASDBS paper's number.
+//! The paper names neither the rule by which its lock manager chose the victim, nor the delay before the victim was run
+//! again. These decide the factor. So a figure shows either the engine's default or the whole table, beside the DASDBS
+//! paper's number.
 
 use super::show::SINGLE_LEVEL;
 use super::{Parameter, Point, Row};

@@ -2,9 +2,9 @@
 //!
 //! The window opens when the first transaction ends after the warm-up. It closes when the first one ends after it has
 //! been open for long enough. So its ends are ends of transactions, and a system that completes few is measured neither
-//! as slower nor as faster than it is. The engine's counts are read at the same instants. If no transaction ends any
-//! more, since they end one another in deadlocks, the window closes after a time without an end ([`Window::is_over`]),
-//! and shows how little was done.
+//! as slower nor as faster than it is. The engine's counts are read at the same instants. If transactions only end one
+//! another in deadlocks, the window closes after a time without an end ([`Window::is_over`]), and shows how little was
+//! done.
 
 use sardonyx_base::sync::futex::Mutex;
 use std::time::{Duration, Instant};

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// (B), or all of them a thousand times (C). The page is announced, as in the LIBXAC thesis. The same number of
 /// transactions is run by one process and shared by several; all begin together. Afterwards every integer must have
 /// been incremented once for each committed increment. With --durable each transaction waits until it is on stable
-/// storage, and the report has the time of a bare durable write in the same run.
+/// storage. The report then has the time of a bare durable write in the same run.
 ///
 /// Examples:
 ///   sardonyx-lab concurrency

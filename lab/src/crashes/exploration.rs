@@ -3,9 +3,9 @@
 //! with a plain in-memory model. Before the machine crashes, other processes may continue on it after one was killed,
 //! or after its sync failed.
 //!
-//! A recovered database must hold exactly the first `j` transactions. `j` is at least the number of the last one that was
-//! acknowledged as durable, and at most that of the last one that ran (I1, I4, I8). One seed determines everything, so a failure replays
-//! from the seed that it prints (I11).
+//! A recovered database must hold exactly the first `j` transactions. `j` is at least the number of the last one
+//! acknowledged as durable, and at most that of the last run (I1, I4, I8). One seed determines everything, so a failure
+//! replays from the seed that it prints (I11).
 
 use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;

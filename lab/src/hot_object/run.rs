@@ -106,8 +106,8 @@ pub struct Cell {
     pub object_waits: f64,
     /// The average time that a transaction waited for locks.
     pub lock_wait_microseconds: f64,
-    /// Processor time of the threads that ran the transactions, for each transaction, without that of the engine's own
-    /// threads, which write the log and take checkpoints.
+    /// Processor time for a transaction, of the threads that ran them. The engine's own threads, which write the log and
+    /// take checkpoints, are not counted.
     pub processor_microseconds: f64,
     /// Transactions that were chosen to end a deadlock and ran again.
     pub deadlocks: u64,

@@ -1,14 +1,14 @@
 //! The cost of finding the pages of a transaction (LIBXAC thesis, sections 4.2 and 4.3).
 //!
-//! - The page-touch experiment: transactions that read or write n consecutive pages, n from 1 to 1,024 in powers of
-//!   two, plainly (Figure 4-1) and announced by the advisory function (Figure 4-3): [`Cell`].
+//! - The page-touch experiment: transactions read or write n consecutive pages, n from 1 to 1,024 in powers of two:
+//!   plainly (Figure 4-1), and announced by the advisory function (Figure 4-3). [`Cell`].
 //! - Pages read again in the next transaction, with nothing changed and with all changed by another
 //!   session in between: [`Revisit`].
 //! - The additive model `aR + bW + c` over transactions that read R pages and write W: [`Model`].
 //! - The steps of the cost per page, Tables 4.3 to 4.6: [`Estimate`].
 //! - The time of opening a large snapshot of unchanged pages: [`SnapshotOpening`].
 //!
-//! Each [`Subject`] runs the same transactions in the same run, one after the other for each number of pages, so that
+//! Each [`Subject`] runs the same transactions in the same run, one after the other for each number of pages. So
 //! disturbances of the machine affect all of them. Each kind of transaction has memory of its own, so that earlier
 //! writes of others have no effect on it.
 

@@ -1,10 +1,10 @@
 //! Data structures in plain memory, written serially: a B+-tree and a cache-oblivious B-tree.
 //!
 //! Nothing here knows of transactions, logs or other processes. A structure lives in an area of [`Page`]s, reached by
-//! the two small traits [`Pages`] and [`PagesMut`]. An area is a `Vec<Page>`, a slice cut out of any page-aligned
-//! bytes, or a view of a segment whose owner makes the loads and stores atomic and durable. The LIBXAC thesis on
-//! memory-mapped transactions converted its serial B+-tree and cache-oblivious B-tree by adding the calls that begin
-//! and end a transaction; here it is the same.
+//! the two small traits [`Pages`] and [`PagesMut`]. An area is a `Vec<Page>`, a slice of page-aligned bytes, or a view
+//! of a segment. A segment's owner makes the loads and stores atomic and durable. The LIBXAC thesis on memory-mapped
+//! transactions converted its serial B+-tree and cache-oblivious B-tree by adding the calls that begin and end a
+//! transaction; here it is the same.
 //!
 //! Guarantees of the structures for an owner that logs, isolates and recovers:
 //!

@@ -1,7 +1,7 @@
 //! Pages of plain memory, and the two traits by which a structure reaches them.
 //!
 //! A [`Page`] is 4096 bytes without a meaning of its own: every pattern of bits is valid. So page-aligned bytes can be
-//! seen as pages without a copy and without unsafe code, and a view of a segment serves as well as a `Vec`.
+//! seen as pages without a copy and without unsafe code. A view of a segment serves as well as a `Vec`.
 //!
 //! [`Pages`] gives pages one by one, not as a slice. A slice implements it without further cost. But an owner may want
 //! to know which page is read and which is written, for instance to avoid page faults; it can implement the traits

@@ -7,8 +7,8 @@
 //! runs; keys of 64 bits are as good as random, and no worker draws one twice. Workers are threads of one process, or
 //! processes if the engine allows several.
 //!
-//! After every cell the tree is closed and opened again, its entries are counted, and a sample of every worker's keys
-//! is compared with their values. An engine that fails this has no figure.
+//! After every cell the tree is closed and opened again. Its entries are counted, and a sample of every worker's keys is
+//! compared with their values. An engine that fails this has no figure.
 
 mod engine;
 mod options;

@@ -1,5 +1,5 @@
-//! The trees for values of any length. A tree's type names one length, so there is a tree for each of a few lengths,
-//! and a value goes into the smallest one with room. Its first byte is its length.
+//! The trees for values of any length. A tree's type names one length, so there is a tree for each of a few lengths. A
+//! value goes into the smallest one with room. Its first byte is its length.
 
 use crate::structures::{BPlusTree, CacheObliviousTree, Error, Page};
 

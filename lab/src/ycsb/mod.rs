@@ -8,8 +8,8 @@
 //! - `show`: the figures.
 //!
 //! All stores get the same operations in the same order from one seed. A batch is answered when all its changes are on
-//! stable storage. The results of operations go into a digest, so that no store can leave out the reading, and two runs
-//! of as many operations can be compared.
+//! stable storage. The results of operations go into a digest. So no store can leave out the reading, and two runs of as
+//! many operations can be compared.
 //!
 //! Source: B. F. Cooper et al., *Benchmarking Cloud Serving Systems with YCSB* (2010); the core workloads
 //! as its distribution has them.

@@ -1,14 +1,14 @@
-//! Habits of prose that CONTRIBUTING.md asks to avoid, in documents and in comments of Rust: counted for each folder, or
-//! listed with their places.
+//! Habits of prose that CONTRIBUTING.md asks to avoid, in documents and in comments of sources: counted for each
+//! folder, or listed with their places.
 //!
-//! A count, not a check: a line that begins with "Where" may be right. It shows the folder with the most to reread.
+//! A line that begins with "Where" may be right, so a few of each kind are allowed ([`MOST`]). More are a fault.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::page::Page;
-use super::repeats;
+use super::{comments, repeats};
 
 /// No line of documentation begins with these, unless it is a question.
 const BEGINNINGS: [&str; 7] = ["What", "Whether", "Who", "How", "Those", "Where", "Whoever"];
@@ -17,7 +17,11 @@ const BEGINNINGS: [&str; 7] = ["What", "Whether", "Who", "How", "Those", "Where"
 const AVOIDED: [&str; 5] = ["nobody", "whoever", "told", "stands", "gone"];
 
 /// The most words of a sentence that is not counted as long.
-const WORDS_MAX: usize = 30;
+const WORDS_MAX: usize = 25;
+
+/// The most habits of each kind, in the order of [`Kind::ALL`], that documents and comments may have. Lower a number when
+/// fewer are left.
+const MOST: [(&str, [usize; 4]); 2] = [("documents", [3, 3, 3, 0]), ("comments", [5, 5, 115, 80])];
 
 /// A kind of habit; the columns of the table of counts, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,28 +117,17 @@ impl Habits {
         self.add(file, lines.map(|(number, line)| (*number, line.as_str())));
     }
 
+    /// Comments of a source; a file of another language has none.
     pub fn add_source(&mut self, file: &Path, text: &str) {
-        let (mut fenced, mut examples) = (false, false);
-        let lines = text.lines().map(|line| {
-            let comment = line.trim_start().strip_prefix("//");
-            let Some(comment) = comment.map(|text| text.trim_start_matches(['/', '!'])) else {
-                (fenced, examples) = (false, false);
-                return "";
-            };
-            // Commands below "Example:" in a text of `--help`, up to an empty line, are not a sentence.
-            let command = examples && !comment.trim().is_empty();
-            examples = command || matches!(comment.trim(), "Example:" | "Examples:");
-            let fence = comment.trim_start().starts_with("```");
-            fenced ^= fence;
-            if fence || fenced || command {
-                ""
-            } else {
-                comment
+        let ending = file.extension().and_then(|ending| ending.to_str());
+        let Some(comments) = ending.and_then(|ending| comments::of(ending, text)) else {
+            return;
+        };
+        self.add(file, (1..).zip(comments));
+        if ending == Some("rs") {
+            for (line, text) in repeats::places(text) {
+                self.note(file, line, Kind::Repeat, text);
             }
-        });
-        self.add(file, (1..).zip(lines));
-        for (line, text) in repeats::places(text) {
-            self.note(file, line, Kind::Repeat, text);
         }
     }
 
@@ -158,6 +151,24 @@ impl Habits {
         found.retain(|habit| habit.file.starts_with(prefix));
         found.sort_by_key(|habit| (&habit.file, habit.line));
         found.iter().map(|habit| format!("{habit}\n")).collect()
+    }
+
+    /// A sentence for each kind of which documents or comments have more than [`MOST`].
+    pub fn above(&self) -> Vec<String> {
+        let is_page = |habit: &&Habit| habit.file.extension().is_some_and(|ending| ending == "md");
+        let (pages, sources): (Vec<&Habit>, Vec<&Habit>) = self.0.iter().partition(is_page);
+        let mut above = Vec::new();
+        for (found, (place, most)) in [pages, sources].iter().zip(MOST) {
+            for ((kind, name), most) in Kind::ALL.iter().zip(most) {
+                let count = found.iter().filter(|habit| habit.kind == *kind).count();
+                if count > most {
+                    above.push(format!(
+                        "{place} have {count} habits of the kind {name:?}, more than {most}: `check-docs --habits PATH` lists them"
+                    ));
+                }
+            }
+        }
+        above
     }
 
     /// The counts of each folder, by name: of a crate, or of one directly below the repository.
@@ -250,7 +261,13 @@ mod tests {
         let page =
             Page::parse("# Who\n\nWhat is it?\n\n- How it is told.\n\n```\nWhat code\n```\n");
         habits.add_page(Path::new("docs/a.md"), &page);
-        let expected = [("crates/one", [2, 2, 1, 0]), ("docs", [1, 1, 0, 0])];
+        habits.add_source(Path::new("bench/a.py"), "\"\"\"Who runs.\"\"\"\n");
+        habits.add_source(Path::new("bench/a.toml"), "# Who runs.\n");
+        let expected = [
+            ("bench", [1, 0, 0, 0]),
+            ("crates/one", [2, 2, 1, 0]),
+            ("docs", [1, 1, 0, 0]),
+        ];
         let found = habits.counts().into_iter();
         let found = found.map(|(folder, counts)| (folder.display().to_string(), counts));
         let expected = expected.map(|(folder, counts)| (folder.to_string(), counts));
@@ -269,5 +286,23 @@ mod tests {
         habits.add_page(Path::new("docs/b.md"), &page);
         let listed = habits.listed(Path::new("docs"));
         assert!(listed.starts_with("docs/b.md:5: long: word"), "{listed}");
+    }
+
+    #[test]
+    fn more_habits_than_the_stated_numbers_are_reported() {
+        let mut habits = Habits::default();
+        let [(_, documents), (_, comments)] = MOST;
+        let page = Page::parse(&"How it is.\n\n".repeat(documents[0]));
+        habits.add_page(Path::new("docs/a.md"), &page);
+        habits.add_source(Path::new("a.h"), &"// Who.\n".repeat(comments[0]));
+        assert_eq!(habits.above(), Vec::<String>::new());
+        habits.add_source(Path::new("b.py"), "# Who.\n");
+        let above = habits.above();
+        assert!(
+            above.len() == 1 && above[0].starts_with("comments have"),
+            "{above:?}"
+        );
+        habits.add_page(Path::new("docs/b.md"), &Page::parse("How it is.\n"));
+        assert_eq!(habits.above().len(), 2);
     }
 }

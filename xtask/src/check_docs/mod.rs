@@ -13,10 +13,12 @@
 //! - a page of test programs, docs/tests.md, that is not as the tests say: `--write` writes it;
 //! - tables of figures that are not as the kept output of their commands says ([`figures`]): `--write` writes them;
 //! - tables of figures in docs/papers/ that have neither kept output nor a commit ([`by_hand`]);
-//! - methods of the crate `sardonyx` that docs/public-api.txt lacks, and listed ones that no source has;
-//! - modules with `unsafe` that docs/unsafe.md lacks, and names there that are no module ([`unsafe_uses`]).
+//! - a list of the public API, docs/public-api.txt, that is not as the sources have it ([`public_api`]): `--write` writes it;
+//! - modules with `unsafe` that docs/unsafe.md lacks, and names there that are no module ([`unsafe_uses`]);
+//! - more habits of prose than documents and comments may have ([`mod@habits`]).
 
 mod by_hand;
+mod comments;
 mod constants;
 mod figures;
 mod habits;
@@ -49,12 +51,16 @@ pub struct CheckDocs {
     /// Only counts habits of prose, for each folder; lists those of a PATH, such as crates/storage
     #[arg(long, value_name = "PATH", num_args = 0..=1)]
     habits: Option<Option<PathBuf>>,
-    /// Writes docs/tests.md from the tests, and tables of figures from kept output, first
+    /// Writes docs/tests.md from the tests, docs/public-api.txt from the sources, and tables of figures from kept output,
+    /// first
     #[arg(long)]
     write: bool,
 }
 
-/// Rust files with their texts.
+/// The file with the numbers of habits that are allowed.
+const HABITS: &str = "xtask/src/check_docs/habits.rs";
+
+/// Sources with their texts.
 type Sources = Vec<(PathBuf, String)>;
 
 /// One fault of a document.
@@ -84,10 +90,14 @@ impl CheckDocs {
             return Ok(());
         }
         if self.write {
-            let (_, sources) = read(&self.root)?;
+            let (_, sources, _) = read(&self.root)?;
             let page = self.root.join(index::PAGE);
             std::fs::write(&page, index::text(&sources))
                 .with_context(|| format!("writing {}", page.display()))?;
+            if let Some(list) = public_api::text(&sources)? {
+                std::fs::write(self.root.join(public_api::LIST), list)
+                    .with_context(|| format!("writing {}", public_api::LIST))?;
+            }
             figures::write(&self.root)?;
         }
         let (pages, findings) = check(&self.root)?;
@@ -104,7 +114,7 @@ impl CheckDocs {
 
 /// Checks the repository at `root`; returns the number of documents, and their faults.
 fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
-    let (pages, sources) = read(root)?;
+    let (pages, sources, others) = read(root)?;
     let tests = names::tests(&sources);
     let items = names::items(&sources);
     let mut findings = Vec::new();
@@ -142,40 +152,51 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
     if let Some(page) = pages.get(Path::new(unsafe_uses::PAGE)) {
         unsafe_uses::check(page, &sources, &mut findings);
     }
+    let above = habits_in(&pages, &[&sources, &others]).above();
+    findings.extend(above.into_iter().map(|what| Finding {
+        file: PathBuf::from(HABITS),
+        line: 1,
+        what,
+    }));
     findings.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok((pages.len(), findings))
 }
 
-/// The documents, and the Rust files, of the repository at `root`.
-fn read(root: &Path) -> anyhow::Result<(HashMap<PathBuf, Page>, Sources)> {
+/// The documents, the Rust files, and the other sources with comments, of the repository at `root`.
+fn read(root: &Path) -> anyhow::Result<(HashMap<PathBuf, Page>, Sources, Sources)> {
     let mut pages = HashMap::new();
-    let mut sources = Vec::new();
+    let (mut sources, mut others) = (Vec::new(), Vec::new());
     for file in files(root)? {
         let kind = file.extension().and_then(|extension| extension.to_str());
-        if !matches!(kind, Some("md" | "rs")) {
+        if !matches!(kind, Some("md" | "rs" | "py" | "sh" | "c" | "h" | "js")) {
             continue;
         }
         let text = std::fs::read_to_string(root.join(&file))
             .with_context(|| format!("reading {}", file.display()))?;
         match kind {
             Some("md") => _ = pages.insert(file, Page::parse(&text)),
-            _ => sources.push((file, text)),
+            Some("rs") => sources.push((file, text)),
+            _ => others.push((file, text)),
         }
     }
-    Ok((pages, sources))
+    Ok((pages, sources, others))
 }
 
 /// The habits of prose in the repository at `root`.
 fn habits(root: &Path) -> anyhow::Result<habits::Habits> {
-    let (pages, sources) = read(root)?;
+    let (pages, sources, others) = read(root)?;
+    Ok(habits_in(&pages, &[&sources, &others]))
+}
+
+fn habits_in(pages: &HashMap<PathBuf, Page>, sources: &[&Sources]) -> habits::Habits {
     let mut habits = habits::Habits::default();
-    for (file, page) in &pages {
+    for (file, page) in pages {
         habits.add_page(file, page);
     }
-    for (file, text) in &sources {
+    for (file, text) in sources.iter().copied().flatten() {
         habits.add_source(file, text);
     }
-    Ok(habits)
+    habits
 }
 
 /// All files below `root`, relative to it, without build results and hidden files.

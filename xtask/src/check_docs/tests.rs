@@ -190,34 +190,3 @@ fn a_page_of_tests_is_written_from_them_and_found_when_it_is_old() {
         [expected]
     );
 }
-
-#[test]
-fn a_list_of_the_public_api_that_was_not_written_again_is_found() {
-    const LIST: &str = "pub struct sardonyx::Tables\n\
-        pub fn sardonyx::Tables::open(&str) -> Self\n\
-        pub fn sardonyx::Tables<'_, (), D>::read<T>(&self) -> T\n\
-        pub fn sardonyx::Other::unknown(&self)\n";
-    const SOURCE: &str = "impl Tables {\n    pub fn open(path: &str) -> Self {\n    }\n\
-        \x20   pub fn read<T>(&self) -> T {\n    }\n    #[doc(hidden)]\n    pub fn inner(&self) {}\n\
-        \x20   pub(crate) fn own(&self) {}\n    fn private(&self) {}\n}\n\
-        impl Debug for Tables {\n    pub fn fmt() {}\n}\nimpl Private {\n    pub fn other() {}\n}\n";
-    let found = |list: &str, source: &str| {
-        let sources = [("crates/sardonyx/src/tables.rs".into(), source.to_owned())];
-        let mut findings = Vec::new();
-        super::public_api::check(list, &sources, &mut findings);
-        let places = findings
-            .iter()
-            .map(|finding| (finding.line, finding.what.clone()));
-        places.collect::<Vec<_>>()
-    };
-    assert_eq!(found(LIST, SOURCE), []);
-    let renamed = found(LIST, &SOURCE.replace("fn read<T>", "fn look<T>"));
-    assert_eq!(renamed.len(), 2, "{renamed:?}");
-    assert!(renamed[0].0 == 4 && renamed[0].1.contains("lacks look"));
-    assert!(renamed[1].0 == 3 && renamed[1].1.contains("no source has read"));
-    let shown = found(LIST, &SOURCE.replace("    #[doc(hidden)]\n", ""));
-    assert!(
-        shown.len() == 1 && shown[0].1.contains("lacks inner"),
-        "{shown:?}"
-    );
-}

@@ -6,34 +6,60 @@
 
 use super::Finding;
 use super::imports::Import;
+use super::plan::CIRCLE_FILES_MAX;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// The files of a crate by their modules, with what they import.
 pub(super) type Modules = BTreeMap<String, (PathBuf, Vec<Import>)>;
 
+/// The file that states the sizes of circles.
+const PLAN: &str = "xtask/src/check_rooms/plan.rs";
+
 /// The most re-exports that are followed.
 const EXPORTS_MAX: usize = 8;
 
-/// Finds the cycles of more than `files_max` files.
-pub(super) fn check(modules: &Modules, files_max: usize, findings: &mut Vec<Finding>) {
-    for circle in circles(modules) {
-        if circle.len() <= files_max {
-            continue;
-        }
-        let Some((file, _)) = circle.first().and_then(|first| modules.get(*first)) else {
-            continue;
-        };
+/// Finds the cycles of a crate with more files than it may have, and a number of `larger` that is not that of its largest
+/// cycle. Returns the size of that.
+pub(super) fn check(
+    modules: &Modules,
+    name: &str,
+    larger: &[(&str, usize)],
+    findings: &mut Vec<Finding>,
+) -> usize {
+    let stated = larger.iter().find(|(of, _)| *of == name);
+    let files_max = stated.map_or(CIRCLE_FILES_MAX, |(_, files)| *files);
+    let circles = circles(modules);
+    let largest = circles.iter().map(Vec::len).max().unwrap_or(0);
+    let mut find = |circle: Option<&Vec<&str>>, text| {
+        let first = circle.and_then(|circle| modules.get(*circle.first()?));
+        let file = first.map_or_else(|| PathBuf::from(PLAN), |(file, _)| file.clone());
         findings.push(Finding {
-            file: file.clone(),
+            file,
             line: 1,
-            text: format!(
-                "{} files import each other in a circle, and at most {files_max} may: {}",
-                circle.len(),
-                circle.join(", ")
-            ),
+            text,
         });
+    };
+    for circle in circles.iter().filter(|circle| circle.len() > files_max) {
+        let text = format!(
+            "{} files of {name} import each other in a circle, and at most {files_max} may: {}",
+            circle.len(),
+            circle.join(", ")
+        );
+        find(Some(circle), text);
     }
+    // A crate keeps what it has won.
+    if stated.is_some() && largest < files_max {
+        let rest = match largest > CIRCLE_FILES_MAX {
+            true => format!("state {largest}"),
+            false => "leave it out".to_owned(),
+        };
+        let text = format!(
+            "LARGER_CIRCLES has {files_max} for {name}, whose largest circle has {largest} files: {rest}"
+        );
+        find(None, text);
+    }
+    largest
 }
 
 /// The module that defines an imported path.
@@ -44,18 +70,26 @@ fn module_of<'m>(modules: &'m Modules, path: &[String], exports: usize) -> Optio
         modules.get_key_value(&module).map(|found| (length, found))
     });
     let (length, (module, (_, imports))) = found.next()?;
-    let exported = path.get(length).and_then(|name| {
-        let mut exported = imports.iter().filter(|import| import.is_exported);
-        exported.find(|import| import.path.last() == Some(name))
-    });
-    match exported {
-        Some(import) if exports < EXPORTS_MAX => {
-            let behind = path[length + 1..].iter().cloned();
-            let whole: Vec<String> = import.path.iter().cloned().chain(behind).collect();
-            module_of(modules, &whole, exports + 1)
-        }
-        _ => Some(module),
+    let (Some(name), true) = (path.get(length), exports < EXPORTS_MAX) else {
+        return Some(module);
+    };
+    let follow = |import: &Import, behind: &[String]| {
+        let whole = [&import.path[..], behind].concat();
+        module_of(modules, &whole, exports + 1)
+    };
+    let exported = imports.iter().filter(|import| import.is_exported);
+    let mut named = exported.clone();
+    let named = named.find(|import| !import.is_glob && import.path.last() == Some(name));
+    if let Some(import) = named {
+        return follow(import, &path[length + 1..]);
     }
+    // One of all names of a module has this one if it leads further than to that module. (Others are of a type's names.)
+    let of_all = exported.filter(|import| import.is_glob).find_map(|import| {
+        let (inner, _) = modules.get_key_value(&import.path.join("::"))?;
+        let found = (inner != module).then(|| follow(import, &path[length..]))?;
+        found.filter(|found| found != module && found != inner)
+    });
+    of_all.or(Some(module))
 }
 
 /// The cycles, each in the order of names.
@@ -139,13 +173,47 @@ mod tests {
             ("f", "use super::e::E;"),
         ]);
         assert_eq!(circles(&modules), [vec!["a", "b", "c"], vec!["e", "f"]]);
+        assert_eq!(found(&modules, &[("other", 2)]), (3, vec![]));
+        assert_eq!(found(&modules, &[("one", 3)]).0, 3);
+        let text =
+            "a.rs:1: 3 files of one import each other in a circle, and at most 2 may: a, b, c";
+        assert_eq!(found(&modules, &[("one", 2)]), (3, vec![text.to_owned()]));
+    }
+
+    /// The largest circle of the crate `one`, and the findings.
+    fn found(modules: &Modules, larger: &[(&str, usize)]) -> (usize, Vec<String>) {
         let mut findings = Vec::new();
-        check(&modules, 2, &mut findings);
-        let text = "a.rs:1: 3 files import each other in a circle, and at most 2 may: a, b, c";
-        assert_eq!(
-            findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            [text]
+        let largest = check(modules, "one", larger, &mut findings);
+        let findings = findings.iter().map(ToString::to_string);
+        (largest, findings.collect())
+    }
+
+    #[test]
+    fn a_stated_number_is_that_of_the_largest_circle() {
+        let files = |number: usize| {
+            let names: Vec<String> = (0..number).map(|at| format!("f{at:02}")).collect();
+            let next = names.iter().cycle().skip(1);
+            let texts = names.iter().zip(next);
+            let texts: Vec<(String, String)> = texts
+                .map(|(name, next)| (name.clone(), format!("use crate::{next}::A;")))
+                .collect();
+            let texts: Vec<(&str, &str)> = texts.iter().map(|(a, b)| (&**a, &**b)).collect();
+            modules(&texts)
+        };
+        assert_eq!(found(&files(9), &[]), (9, vec![]));
+        let (largest, findings) = found(&files(10), &[]);
+        assert!(
+            largest == 10 && findings[0].contains("10 files of one import each other"),
+            "{findings:?}"
         );
+        assert_eq!(found(&files(10), &[("one", 10)]), (10, vec![]));
+        for (number, rest) in [(10, "state 10"), (9, "leave it out")] {
+            let (_, findings) = found(&files(number), &[("one", 11)]);
+            let text = format!(
+                "{PLAN}:1: LARGER_CIRCLES has 11 for one, whose largest circle has {number} files: {rest}"
+            );
+            assert_eq!(findings, [text]);
+        }
     }
 
     #[test]
@@ -158,6 +226,23 @@ mod tests {
         ]);
         // `c` names `plan` itself, which imports `b`, which imports `a`.
         let circle = vec!["plan", "plan::a", "plan::b", "plan::c"];
+        assert_eq!(circles(&modules), [circle]);
+    }
+
+    #[test]
+    fn an_export_of_all_names_is_followed() {
+        let modules = modules(&[
+            (
+                "plan",
+                "mod all;\nmod own;\npub use all::*;\npub use Kind::*;\nuse own::O;\nenum Kind { K }",
+            ),
+            ("plan::all", "mod a;\npub use a::A;"),
+            ("plan::all::a", "use crate::base::B;"),
+            ("plan::own", "use super::A;"),
+            ("base", "use crate::plan::O;"),
+        ]);
+        // `O` is `plan`'s own; `A` is that of `plan::all::a`.
+        let circle = vec!["base", "plan", "plan::all::a", "plan::own"];
         assert_eq!(circles(&modules), [circle]);
     }
 

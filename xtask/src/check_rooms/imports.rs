@@ -8,6 +8,8 @@ pub(super) struct Import {
     pub path: Vec<String>,
     /// True for a re-export, by `pub use`.
     pub is_exported: bool,
+    /// True for all names of the path, by `*`.
+    pub is_glob: bool,
 }
 
 /// The paths in a module's text that begin with `crate`, `self` or `super`, and those of `use` that begin with a
@@ -20,6 +22,8 @@ pub(super) fn of(module: &[String], text: &str) -> Vec<Import> {
     };
     let mut found = Vec::new();
     let (mut at, mut is_use, mut is_exported) = (0, false, false);
+    // The line of a place, counted from the one before.
+    let (mut line, mut counted) = (1, 0);
     while let Some(start) = next_word(code, at) {
         let end = start + word_at(code, start).len();
         let word = &code[start..end];
@@ -34,9 +38,12 @@ pub(super) fn of(module: &[String], text: &str) -> Vec<Import> {
             is_exported = public.is_some();
             continue;
         }
-        let is_behind_a_path = code[..start].ends_with("::") || code[..start].ends_with('$');
+        let before = &code[..start];
+        let is_behind_a_path = before.ends_with("::") || before.ends_with('$');
+        // `pub(in crate::a)` imports nothing.
+        let is_visibility = before.ends_with("pub(in ");
         let begins = matches!(word, "crate" | "self" | "super");
-        if is_behind_a_path || !begins && !is_declared {
+        if is_behind_a_path || is_visibility || !begins && !is_declared {
             continue;
         }
         let mut path = vec![word.to_string()];
@@ -45,15 +52,18 @@ pub(super) fn of(module: &[String], text: &str) -> Vec<Import> {
         }
         let mut paths = Vec::new();
         at = tree(code, end, path, &mut paths);
-        for path in paths {
+        for mut path in paths {
+            let is_glob = path.pop_if(|last| last == "*").is_some();
             let Some(path) = absolute(module, &path) else {
                 continue;
             };
-            let line = 1 + code[..start].matches('\n').count();
+            line += code[counted..start].matches('\n').count();
+            counted = start;
             found.push(Import {
                 line,
                 path,
                 is_exported: is_declared && is_exported,
+                is_glob,
             });
         }
     }
@@ -73,14 +83,12 @@ fn tree(code: &str, at: usize, path: Vec<String>, found: &mut Vec<Vec<String>>) 
         let word = word_at(code, at);
         if word.is_empty() {
             // A glob, or a type's parameters.
-            found.push(path);
-            return at + usize::from(rest.starts_with('*'));
+            let is_glob = rest.starts_with('*');
+            found.push(with(path, is_glob.then_some("*")));
+            return at + usize::from(is_glob);
         }
-        let mut path = path;
         // `a::{self}` is `a`.
-        if word != "self" {
-            path.push(word.to_string());
-        }
+        let path = with(path, Some(word).filter(|word| *word != "self"));
         return tree(code, at + word.len(), path, found);
     }
     at += 1;
@@ -90,16 +98,13 @@ fn tree(code: &str, at: usize, path: Vec<String>, found: &mut Vec<Vec<String>>) 
         if word.is_empty() {
             // The end of the tree, or `*`.
             if code[at..].starts_with('*') {
-                found.push(path.clone());
+                found.push(with(path.clone(), Some("*")));
                 at += 1;
                 continue;
             }
             return (at + 1).min(code.len());
         }
-        let mut inner = path.clone();
-        if word != "self" {
-            inner.push(word.to_string());
-        }
+        let inner = with(path.clone(), Some(word).filter(|word| *word != "self"));
         at = tree(code, at + word.len(), inner, found);
         // `as` another name.
         let rest = code[at..].trim_start();
@@ -108,6 +113,12 @@ fn tree(code: &str, at: usize, path: Vec<String>, found: &mut Vec<Vec<String>>) 
             at += word_at(code, at).len();
         }
     }
+}
+
+/// A path with one more part.
+fn with(mut path: Vec<String>, part: Option<&str>) -> Vec<String> {
+    path.extend(part.map(str::to_string));
+    path
 }
 
 /// A path from the crate's root, for a module that names it.
@@ -146,15 +157,16 @@ fn word_at(code: &str, at: usize) -> &str {
 fn code_of(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(next) = rest.chars().next() {
-        let (taken, is_code) = match next {
-            '/' if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), false),
-            '"' => (quoted(rest), false),
-            '\'' if rest.starts_with("'\"'") => (3, false),
-            'r' if rest.starts_with("r#\"") => {
-                (rest.find("\"#").map_or(rest.len(), |end| end + 2), false)
-            }
-            other => (other.len_utf8(), true),
+    while let Some(next) = rest.find(['/', '"', '\'', 'r']) {
+        let (plain, from) = rest.split_at(next);
+        code.push_str(plain);
+        rest = from;
+        let (taken, is_code) = match rest.as_bytes() {
+            [b'/', b'/', ..] => (rest.find('\n').unwrap_or(rest.len()), false),
+            [b'"', ..] => (quoted(rest), false),
+            [b'\'', b'"', b'\'', ..] => (3, false),
+            [b'r', b'#', b'"', ..] => (rest.find("\"#").map_or(rest.len(), |end| end + 2), false),
+            _ => (1, true),
         };
         let (taken, behind) = rest.split_at(taken);
         rest = behind;
@@ -163,6 +175,7 @@ fn code_of(text: &str) -> String {
             false => code.extend(taken.chars().map(|c| if c == '\n' { c } else { ' ' })),
         }
     }
+    code.push_str(rest);
     code
 }
 
@@ -204,6 +217,10 @@ mod tests {
             "fn f(&self) { self.x(); crate::a::b(c); let d: crate::e::F<G> = super::super::h(); }";
         assert_eq!(paths(text), ["a::b", "e::F", "h"]);
         assert_eq!(paths("pub(crate) fn f() { $crate::a::b!() }"), [""; 0]);
+        assert_eq!(
+            paths("pub(in crate::a) fn f() { for b in crate::c::d() {} }"),
+            ["c::d"]
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! `check-rooms`: imports run downhill.
 //!
 //! A crate that has rooms in [`plan::CRATES`] is read file by file: a file imports from its own room and from those
-//! below it, never from one above. Every file belongs to a room. Within a room files may import each other in a cycle
-//! of at most [`plan::CIRCLE_FILES_MAX`] files. And a crate depends only on crates of lower floors of [`plan::FLOORS`].
-//! Imports of tests are not checked.
+//! below it, never from one above. Every file belongs to a room. In every crate files may import each other in a circle
+//! of at most [`plan::CIRCLE_FILES_MAX`] files, or of the number that [`plan::LARGER_CIRCLES`] states. And a crate depends
+//! only on crates of lower floors of [`plan::FLOORS`]. Imports of tests are not checked.
 
 mod circles;
 mod imports;
@@ -68,7 +68,13 @@ impl Rooms {
     }
 
     /// Checks one file, whose module this is.
-    fn check(&self, file: &Path, module: &[String], text: &str, findings: &mut Vec<Finding>) {
+    fn check(
+        &self,
+        file: &Path,
+        module: &[String],
+        imports: &[Import],
+        findings: &mut Vec<Finding>,
+    ) {
         let mut find = |line, text| {
             findings.push(Finding {
                 file: file.to_path_buf(),
@@ -83,13 +89,13 @@ impl Rooms {
                 format!("module {} is in no room; {rule}", module.join("::")),
             );
         };
-        for Import { line, path, .. } in imports::of(module, text) {
-            let Some(other) = self.room_of(&path).filter(|other| *other > own) else {
+        for Import { line, path, .. } in imports {
+            let Some(other) = self.room_of(path).filter(|other| *other > own) else {
                 continue;
             };
             let (own, other) = (self.rooms[own].0, self.rooms[other].0);
             find(
-                line,
+                *line,
                 format!(
                     "imports crate::{}: room `{own}` is below `{other}`, and imports run downhill",
                     path.join("::")
@@ -102,28 +108,14 @@ impl Rooms {
 impl CheckRooms {
     pub fn run(self) -> anyhow::Result<()> {
         let mut findings = Vec::new();
-        let mut files = 0;
-        for rooms in plan::CRATES {
-            let sources = self.root.join(rooms.sources);
-            let mut modules = Modules::new();
-            for file in sources_below(&sources)? {
-                let text = std::fs::read_to_string(&file)
-                    .with_context(|| format!("reading {}", file.display()))?;
-                let module = module_of(file.strip_prefix(&sources)?);
-                // The crate's root may import everything.
-                if module.is_empty() {
-                    continue;
-                }
-                files += 1;
-                let shown = file.strip_prefix(&self.root).unwrap_or(&file);
-                rooms.check(shown, &module, &text, &mut findings);
-                let imports = imports::of(&module, &text);
-                modules.insert(module.join("::"), (shown.to_path_buf(), imports));
-            }
-            circles::check(&modules, plan::CIRCLE_FILES_MAX, &mut findings);
-        }
+        let mut read = Read::default();
         let manifests = manifests(&self.root)?;
-        let crates = manifests.len();
+        for manifest in &manifests {
+            let directory = manifest.file.parent().unwrap_or(Path::new("")).join("src");
+            if self.root.join(&directory).is_dir() {
+                read.check_crate(&self.root, &directory, &manifest.name, &mut findings)?;
+            }
+        }
         check_floors(plan::FLOORS, &manifests, &mut findings);
         for finding in &findings {
             println!("{finding}");
@@ -134,8 +126,83 @@ impl CheckRooms {
                 findings.len()
             );
         }
-        println!("{files} files in rooms, {crates} crates on floors: all imports run downhill");
+        println!("{read}");
         Ok(())
+    }
+}
+
+/// Everything that was read, for the last line.
+#[derive(Default)]
+struct Read {
+    files: usize,
+    crates: usize,
+    /// Files of crates whose rooms are declared.
+    in_rooms: usize,
+    with_rooms: Vec<String>,
+    /// The sizes of the largest circles, with their crates.
+    circles: Vec<(usize, String)>,
+}
+
+impl Read {
+    /// Reads a crate's files below `directory`.
+    fn check_crate(
+        &mut self,
+        root: &Path,
+        directory: &Path,
+        name: &str,
+        findings: &mut Vec<Finding>,
+    ) -> anyhow::Result<()> {
+        let rooms = plan::CRATES
+            .iter()
+            .find(|rooms| Path::new(rooms.sources) == directory);
+        let sources = root.join(directory);
+        let mut modules = Modules::new();
+        for file in sources_below(&sources)? {
+            let text = std::fs::read_to_string(&file)
+                .with_context(|| format!("reading {}", file.display()))?;
+            let module = module_of(file.strip_prefix(&sources)?);
+            self.files += 1;
+            // The crate's root may import everything.
+            if module.is_empty() {
+                continue;
+            }
+            let shown = file.strip_prefix(root).unwrap_or(&file);
+            let imports = imports::of(&module, &text);
+            if let Some(rooms) = rooms {
+                self.in_rooms += 1;
+                rooms.check(shown, &module, &imports, findings);
+            }
+            modules.insert(module.join("::"), (shown.to_path_buf(), imports));
+        }
+        self.crates += 1;
+        self.with_rooms.extend(rooms.map(|_| name.to_owned()));
+        let largest = circles::check(&modules, name, plan::LARGER_CIRCLES, findings);
+        self.circles.push((largest, name.to_owned()));
+        Ok(())
+    }
+}
+
+impl fmt::Display for Read {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut circles = self.circles.clone();
+        circles.sort_by(|a, b| (b.0, &a.1).cmp(&(a.0, &b.1)));
+        let circles = circles.iter().take(8);
+        let circles: Vec<String> = circles
+            .map(|(files, name)| format!("{name} {files}"))
+            .collect();
+        writeln!(
+            f,
+            "{} files of {} crates; the largest circles of files: {}",
+            self.files,
+            self.crates,
+            circles.join(", ")
+        )?;
+        write!(
+            f,
+            "rooms are declared of {} files, those of {}: their imports run downhill; so do the dependencies of all crates",
+            self.in_rooms,
+            self.with_rooms.join(", ")
+        )
     }
 }
 
@@ -267,7 +334,9 @@ mod tests {
 
     fn found(path: &str, text: &str) -> Vec<String> {
         let mut findings = Vec::new();
-        ROOMS.check(Path::new("src/x.rs"), &module(path), text, &mut findings);
+        let module = module(path);
+        let imports = imports::of(&module, text);
+        ROOMS.check(Path::new("src/x.rs"), &module, &imports, &mut findings);
         findings.iter().map(ToString::to_string).collect()
     }
 
@@ -305,6 +374,34 @@ mod tests {
         let text = "// crate::session::a\nconst A: &str = \"crate::session::b\";\n\
                     #[cfg(test)]\nmod tests {\n    use crate::session::c;\n}\n";
         assert_eq!(found("plan", text), [""; 0]);
+    }
+
+    #[test]
+    fn all_files_of_a_crate_are_read_and_said() {
+        let root = tempfile::tempdir().expect("a directory");
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            std::fs::write(path, text).expect("a file");
+        };
+        write("crates/one/src/lib.rs", "mod a; mod b;");
+        write("crates/one/src/a.rs", "use crate::b;");
+        write("crates/one/src/b.rs", "use crate::a;");
+        write("crates/tls/src/files.rs", "use crate::connection;");
+        let (mut read, mut findings) = (Read::default(), Vec::new());
+        for name in ["one", "tls"] {
+            let directory = Path::new("crates").join(name).join("src");
+            read.check_crate(root.path(), &directory, name, &mut findings)
+                .expect("read");
+        }
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(findings[0].text.contains("`files` is below `connection`"));
+        let said = read.to_string();
+        assert!(
+            said.starts_with("4 files of 2 crates; the largest circles of files: one 2, tls 0\n")
+                && said.contains("of 1 files, those of tls:"),
+            "{said}"
+        );
     }
 
     #[test]

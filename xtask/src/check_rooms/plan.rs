@@ -5,6 +5,10 @@ use super::Rooms;
 /// The most files that import each other in a cycle: a developer who changes one of them must read all.
 pub(super) const CIRCLE_FILES_MAX: usize = 9;
 
+/// Crates with a larger circle, and its files today. A number only falls: a circle that shrinks is stated anew, and a crate
+/// with at most [`CIRCLE_FILES_MAX`] is left out.
+pub(super) const LARGER_CIRCLES: &[(&str, usize)] = &[("sardonyx-resp", 16), ("sardonyx-sql", 19)];
+
 /// Crates whose rooms are declared.
 pub(super) const CRATES: &[Rooms] = &[
     Rooms {
@@ -19,12 +23,15 @@ pub(super) const CRATES: &[Rooms] = &[
                     "lexer",
                     "class",
                     "conditions",
+                    "keywords",
                     "names",
                     "path",
                     "on_commit",
+                    "access_methods",
                     "operator_classes",
                     "extensions",
                     "expression::trees",
+                    "expression::labels",
                     "expression::shown",
                     "plan::figured",
                     "types",
@@ -36,6 +43,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "lock_modes",
                     "locking",
                     "claims",
+                    "activity",
                     "advisory",
                     "waits",
                     "parse",
@@ -50,6 +58,7 @@ pub(super) const CRATES: &[Rooms] = &[
                 &[
                     "begun",
                     "rows",
+                    "scanned",
                     "memory",
                     "messages",
                     "source",
@@ -68,9 +77,11 @@ pub(super) const CRATES: &[Rooms] = &[
                     "listed",
                     "sequences",
                     "signals",
+                    "idle_rows",
                     "views",
                     "settings",
                     "database",
+                    "registered",
                     "underway",
                     "user_types",
                     "routines",
@@ -177,14 +188,14 @@ pub(super) const FLOORS: &[&[&str]] = &[
     &["sardonyx-table", "sardonyx-interchange", "sardonyx-sharing"],
     &["sardonyx-serial", "sardonyx-multilevel", "sardonyx-indexes"],
     &["sardonyx", "sardonyx-etcd", "sardonyx-simulation"],
+    &["sardonyx-sql", "sardonyx-resp", "sardonyx-command"],
     &[
-        "sardonyx-sql",
-        "sardonyx-resp",
-        "sardonyx-command",
+        "sardonyx-server",
+        "sardonyx-cluster",
+        "sardonyx-benchmark",
         "sardonyx-capi",
         "sardonyx-python",
     ],
-    &["sardonyx-server", "sardonyx-cluster", "sardonyx-benchmark"],
     &["sardonyx-cli", "sardonyx-lab", "sardonyx-fuzz"],
     &["sardonyx-peers", "sardonyx-libfuzzer", "xtask"],
 ];

@@ -37,11 +37,7 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
         "zsh/vendor-completions",
         "fish/vendor_completions.d",
     )?;
-    stage.copy(
-        "usr/lib/systemd/system/sardonyx.service",
-        "packaging/sardonyx.service",
-        0o644,
-    )?;
+    stage.units("usr/lib/systemd/system")?;
     stage.copy(
         "etc/sardonyx/sardonyx.toml",
         "packaging/sardonyx.toml",

@@ -32,11 +32,7 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
     for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "CHANGELOG.md"] {
         stage.copy(file, file, 0o644)?;
     }
-    stage.copy(
-        "share/sardonyx/sardonyx.service",
-        "packaging/sardonyx.service",
-        0o644,
-    )?;
+    stage.units("share/sardonyx")?;
     stage.copy(
         "share/sardonyx/sardonyx.toml",
         "packaging/sardonyx.toml",

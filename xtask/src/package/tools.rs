@@ -151,6 +151,15 @@ impl Stage {
         Ok(())
     }
 
+    /// Copies the units of systemd: of the server, and of a log that it keeps for other hosts.
+    pub fn units(&self, directory: &str) -> anyhow::Result<()> {
+        for unit in ["sardonyx.service", "sardonyx-log.service"] {
+            let from = format!("packaging/{unit}");
+            self.copy(&format!("{directory}/{unit}"), from, 0o644)?;
+        }
+        Ok(())
+    }
+
     fn file(&self, path: &str, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
         let path = self.root.join(path);
         if let Some(parent) = path.parent() {

@@ -1,5 +1,5 @@
-//! sqlx: migrations up and down, pools, typed rows, savepoints, arrays, JSON, enum types, COPY, LISTEN. Its macros, which have
-//! the server explain statements with `VERBOSE` when a program is compiled, are not tried: the server refuses that option.
+//! sqlx: migrations up and down, pools, typed rows, savepoints, arrays, JSON, enum types, COPY, LISTEN, and what its macros
+//! (`query!`) ask for when a program is compiled: types of parameters and columns, and which of these may be null.
 
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use sqlx::types::chrono::{DateTime, NaiveDate, Utc};
 use sqlx::types::{Decimal, Json, Uuid};
-use sqlx::{Acquire, Executor, QueryBuilder, Row};
+use sqlx::{Acquire, Column, Executor, QueryBuilder, Row};
 use std::path::Path;
 
 #[derive(Clone, Copy, Debug, PartialEq, sqlx::Type)]
@@ -153,6 +153,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         assert!(good, "{statement}: {error:?}");
     }
+
+    let described = pool
+        .describe(
+            "select a.id, a.meta, e.amount, a.name from sqlx_accounts a left join sqlx_entries e on e.account = a.id \
+             where a.kind = $1 and a.balance > $2",
+        )
+        .await?;
+    let nullable: Vec<_> = (0..4).map(|column| described.nullable(column)).collect();
+    assert_eq!(nullable, [Some(false), Some(true), Some(true), Some(false)]);
+    let kinds: Vec<_> = described.columns().iter().map(|column| column.type_info().to_string()).collect();
+    assert_eq!(kinds, ["INT8", "JSONB", "NUMERIC", "TEXT"]);
+    let described = pool
+        .describe("insert into sqlx_entries (account, amount) values ($1, $2) returning id, amount * 2 as double")
+        .await?;
+    assert_eq!((described.nullable(0), described.nullable(1)), (Some(false), None));
 
     let mut connection = pool.acquire().await?;
     let mut copy = connection

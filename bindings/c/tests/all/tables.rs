@@ -47,6 +47,24 @@ fn the_shop_sells_until_the_credit_is_used_up_and_finds_its_orders_again() {
     });
 }
 
+#[test]
+fn the_program_of_the_readme_compiles_and_opens_its_database_again() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let (_, program) = readme
+        .split_once("```c\n")
+        .expect("README.md has a program");
+    let (program, _) = program.split_once("```").expect("the program ends");
+    in_directory(|directory| {
+        let source = directory.join("bank");
+        std::fs::write(source.with_extension("c"), program).unwrap();
+        let program = Program::compile(source.to_str().unwrap());
+        program.run(directory, "1", &[]);
+        program.run(directory, "1", &[]);
+        assert!(directory.join("bank.sdx").is_dir());
+    });
+}
+
 /// With a C++ compiler, if there is one: the header is valid C++, too.
 #[test]
 fn the_header_is_one_for_cpp() {

@@ -63,7 +63,7 @@ static void arguments(void)
     STATUS(SDX_INVALID_ARGUMENT, sdx_write(session, 0, NULL, 8));
     OK(sdx_write(session, 0, NULL, 0));
     STATUS(SDX_INVALID_ARGUMENT, sdx_savepoint(session, NULL));
-    STATUS(SDX_NOT_FOUND, sdx_roll_back_to(session, 99));
+    STATUS(SDX_NOT_FOUND, sdx_rollback_to(session, 99));
     sdx_ticket *ticket;
     STATUS(SDX_INVALID_ARGUMENT, sdx_commit(session, 8, NULL));
     STATUS(SDX_INVALID_ARGUMENT, sdx_commit(session, SDX_COMMIT_WAIT, &ticket));

@@ -69,6 +69,7 @@ static void create(void)
     OK(sdx_schema_index(schema, "by_name", "name, id desc", SDX_ORDERED));
     OK(sdx_schema_index(schema, "by_uuid", "uuid", SDX_ORDERED | SDX_UNIQUE));
     OK(sdx_schema_check(schema, "ratio_is_one", "ratio <= 1"));
+    OK(sdx_schema_check(schema, "short_name", "length(name) < 200000 and small % 1000 <> 999"));
     OK(sdx_table_create(tables, "things", schema));
     OK(sdx_table_create(tables, "things", schema));
     STATUS(SDX_INVALID_ARGUMENT, sdx_schema_column(schema, "x", "varchar", 0));
@@ -192,6 +193,10 @@ static void by_hand(void)
     bad.ratio = 2;
     STATUS(SDX_REFUSED, sdx_insert(transaction, rows, &bad));
     CHECK(strstr(sdx_error_message(), "ratio_is_one"));
+    bad = make(3, "three");
+    bad.small = 1999;
+    STATUS(SDX_REFUSED, sdx_insert(transaction, rows, &bad));
+    CHECK(strstr(sdx_error_message(), "short_name"));
     bad = make(3, "three");
     bad.uuid[0] = 1;
     STATUS(SDX_DUPLICATE, sdx_insert(transaction, rows, &bad));

@@ -1,4 +1,4 @@
-"""How an element type is written down in the segment: as in NumPy's own file format."""
+"""The text of an element type in the segment: as in NumPy's own file format."""
 
 import ast
 

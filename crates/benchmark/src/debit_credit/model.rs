@@ -1,8 +1,8 @@
 //! Debit-credit on plain vectors: the model that every engine is compared with.
 //!
 //! It is too simple to be wrong in an interesting way. A test feeds the same requests to an engine and to a [`Model`]
-//! and compares balances. A benchmark compares [`Sums`] after the run, since all four must be equal after any number of
-//! whole transactions, in any order, even after a crash.
+//! and compares balances. A benchmark compares [`Sums`] after the run. All four must be equal after any number of whole
+//! transactions, in any order, also after a crash.
 
 use crate::debit_credit::requests::{DebitCreditError, Request, Scale};
 

@@ -1,8 +1,8 @@
 //! Clients that run debit-credit transactions, measure, and count the acknowledged ones.
 //!
 //! A client either submits batches of requests with several batches in flight (throughput), or runs one closure at a
-//! time and waits for it each time (response). The response time of each request of a batch counts from before the
-//! *first* one was generated until the client sees the whole batch acknowledged. So it is never too low.
+//! time and waits for it each time (response). The response time of each request of a batch begins before the *first*
+//! one is generated. It ends when the client sees the whole batch acknowledged. So it is never too low.
 
 use crate::debit_credit::requests::{Generator, Request, Scale};
 use crate::debit_credit::schema::{HistoryRow, Schema};

@@ -4,8 +4,8 @@
 //! floor is to show the limit of the memory. The mapping starts on a page, so it also serves as a buffer for direct
 //! writes.
 //!
-//! Invariant: `start` is a private mapping of `bytes` bytes that only this value refers to, and it
-//! holds `length` values of `T`, every byte of which is initialised.
+//! Invariant: `start` is a private mapping of `bytes` bytes that only this value refers to. It
+//! holds `length` values of `T`, all bytes initialised.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;

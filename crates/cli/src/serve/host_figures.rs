@@ -5,14 +5,15 @@
 //! never change, are read once.
 
 use super::turns::Seen;
+use crate::store::BasesSeen;
 use sardonyx::hosts::TermLease;
 use sardonyx_server::state::{Host, SeesHost};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::{FORK_PREFIX, forks};
+use sardonyx_storage::remote_log::shell::now;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// The source of a host's metrics.
 pub struct HostFigures {
@@ -20,8 +21,8 @@ pub struct HostFigures {
     seen: Box<dyn Fn() -> Option<Seen> + Send + Sync>,
     /// The lease of the term, while there is one.
     lease: Mutex<Option<TermLease>>,
-    /// The time of the newest base, in microseconds since 1970; 0 if this host makes none, or there is none yet.
-    newest_base: Arc<AtomicU64>,
+    /// The bases, while this host makes them.
+    bases: Arc<BasesSeen>,
     forks: Forks,
 }
 
@@ -36,7 +37,7 @@ impl HostFigures {
             name,
             seen: Box::new(seen),
             lease: Mutex::default(),
-            newest_base: Arc::default(),
+            bases: Arc::default(),
             forks: Forks {
                 directory,
                 counted: Mutex::default(),
@@ -49,9 +50,9 @@ impl HostFigures {
         *self.lease.lock().unwrap_or_else(PoisonError::into_inner) = lease;
     }
 
-    /// The place for the time of the newest base.
-    pub fn newest_base(&self) -> &Arc<AtomicU64> {
-        &self.newest_base
+    /// The place for what a maker of bases knows.
+    pub fn bases(&self) -> &Arc<BasesSeen> {
+        &self.bases
     }
 
     /// The reader for the metrics.
@@ -70,6 +71,7 @@ impl HostFigures {
         };
         drop(lease);
         let followed = followed.filter(|followed| followed.next_entry > 0);
+        let bases = self.bases.ages(now());
         Host {
             name: self.name.clone(),
             serves: !left.is_zero(),
@@ -79,16 +81,10 @@ impl HostFigures {
                 .and_then(|followed| followed.caught_up)
                 .map(|caught_up| caught_up.age().as_secs_f64()),
             forks: self.forks.count(),
-            base_age_seconds: age(self.newest_base.load(Ordering::SeqCst), SystemTime::now()),
+            base_age_seconds: bases.and_then(|(age, _)| age),
+            base_due_seconds: bases.map(|(_, due)| due),
         }
     }
-}
-
-/// The age of something made at this time, in microseconds since 1970; `None` for 0.
-fn age(made: u64, now: SystemTime) -> Option<f64> {
-    let made = (made > 0).then(|| UNIX_EPOCH + Duration::from_micros(made))?;
-    // If the clock was set back, the age is 0.
-    Some(now.duration_since(made).unwrap_or_default().as_secs_f64())
 }
 
 /// The files of a directory with entries that were cut off its log.
@@ -138,21 +134,11 @@ mod tests {
         assert!(!host.serves && host.entry == Some(7), "{host:?}");
         assert!(host.behind_seconds.is_some(), "{host:?}");
         assert_eq!((host.base_age_seconds, host.forks), (None, 0));
-        figures.newest_base().store(1, Ordering::SeqCst);
-        assert!(figures.see().base_age_seconds.unwrap() > 1e9);
         // An empty file is no fork, and a vanished file is no longer one.
         let file = machine.path().join(format!("{FORK_PREFIX}1"));
         std::fs::write(&file, []).unwrap();
         assert_eq!(figures.see().forks, 0);
         std::fs::remove_file(file).unwrap();
         assert_eq!(figures.see().forks, 0);
-    }
-
-    #[test]
-    fn a_base_from_the_future_is_new() {
-        let now = UNIX_EPOCH + Duration::from_secs(10);
-        assert_eq!(age(0, now), None);
-        assert_eq!(age(4_000_000, now), Some(6.0));
-        assert_eq!(age(40_000_000, now), Some(0.0));
     }
 }

@@ -11,6 +11,9 @@
 //! The addresses are answered all the time ([`Doors`]), even before the first contact with the store. Each answer
 //! checks the lease when it is ready ([`Lease`]), so the end of a term may be noticed a moment later.
 
+mod opening;
+mod outage;
+
 use super::host_figures::HostFigures;
 use super::reads::{Answering, Opening, caught_up, readable};
 use super::stuck::{Stuck, helps_a_restart, is_passing};
@@ -18,15 +21,14 @@ use super::turns::{Turn, Turns};
 use super::{Arguments, notify::notify};
 use crate::end_request::Request;
 use crate::opened::Opened;
-use crate::store::Bases;
+use crate::store::{Bases, ServingHost};
 use sardonyx::Follower;
-use sardonyx::hosts::{Term, TermState};
+use sardonyx::hosts::{CaughtUp, Term, TermState};
 use sardonyx_base::seldom::Seldom;
 use sardonyx_server::{Doors, Following, Lease, Options, Server};
-use sardonyx_sql::{AgeBound, Database, FollowOptions, SaysWhoWrites};
-use std::sync::atomic::Ordering;
+use sardonyx_sql::{AgeBound, CaughtUp as CaughtUpAt, Database, FollowOptions, SaysWhoWrites};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// The time between two checks of a term.
@@ -41,6 +43,8 @@ pub enum Event {
     Turn(Turn),
     /// The directory of this host can be read; the number counts the times that this host has begun to follow.
     Reads(Arc<Follower>, u64),
+    /// The opening of the database has an outcome.
+    Opened,
     /// The state of the term has changed.
     Term,
 }
@@ -80,6 +84,10 @@ pub struct Hosting<'a> {
     figures: Arc<HostFigures>,
     /// Limits how often the log reports the end of reads.
     ended_reads: Seldom,
+    /// The number of times that the directory was opened for reads without a lease.
+    outages: u64,
+    /// The thread of the last such opening, while it is there.
+    opens: Weak<()>,
 }
 
 impl<'a> Hosting<'a> {
@@ -104,6 +112,8 @@ impl<'a> Hosting<'a> {
             phase: Arc::new(Mutex::new(Phase::Follows)),
             figures,
             ended_reads: Seldom::default(),
+            outages: 0,
+            opens: Weak::new(),
         }
     }
 
@@ -134,11 +144,13 @@ impl<'a> Hosting<'a> {
                     Ok(Event::Reads(follower, begun)) => {
                         let is_wanted = |opening: &Opening| opening.is_of(begun);
                         if opening.as_ref().is_some_and(is_wanted) {
-                            answering = self.read(answering, follower, begun)?;
+                            let seen = self.turns.seen();
+                            let at = Arc::new(move || caught_up(seen(), begun));
+                            answering = self.read(answering, follower, at)?;
                         }
                     }
                     // Of the term before.
-                    Ok(Event::Term) | Err(RecvTimeoutError::Timeout) => {}
+                    Ok(Event::Term | Event::Opened) | Err(RecvTimeoutError::Timeout) => {}
                     // After an error no further request can arrive.
                     Ok(Event::Request(Request::End)) | Err(RecvTimeoutError::Disconnected) => {
                         return Ok(());
@@ -215,20 +227,18 @@ impl<'a> Hosting<'a> {
         Ok(following)
     }
 
-    /// Answers reads from the directory from now on.
+    /// Answers reads from the directory from now on, which had everything at this moment.
     fn read(
         &self,
         before: Answering,
         follower: Arc<Follower>,
-        begun: u64,
+        caught_up: CaughtUpAt,
     ) -> anyhow::Result<Answering> {
         drop(before.stop());
-        let seen = self.turns.seen();
-        let caught_up = move || caught_up(seen(), begun);
-        let bound = self.arguments.stale_reads.map(|age_max| AgeBound {
-            age_max,
-            caught_up: Arc::new(caught_up),
-        });
+        let bound = self
+            .arguments
+            .stale_reads
+            .map(|age_max| AgeBound { age_max, caught_up });
         let says_who_writes: SaysWhoWrites = Arc::new(self.says());
         let options = FollowOptions {
             bound,
@@ -243,12 +253,17 @@ impl<'a> Hosting<'a> {
     }
 
     /// Opens the database, and serves as long as the term lasts.
-    fn serve(&mut self, term: Term, following: Following) -> anyhow::Result<Ended> {
+    fn serve(&mut self, term: Term, mut following: Following) -> anyhow::Result<Ended> {
         let sender = self.sender.clone();
         // An error means that the program ends.
         term.on_change(move || drop(sender.send(Event::Term)));
         let began = Instant::now();
-        let opened = term.options().open_tables(&self.arguments.path);
+        let Some(opened) = self.open(&term, &mut following)? else {
+            // The opening may still put its fence, so the others wait for the lease: a host that is let in at once could be
+            // fenced off by that.
+            drop(term);
+            return Ok(Ended::Requested);
+        };
         let opened = match opened
             .map_err(anyhow::Error::from)
             .and_then(|tables| Opened::of_tables(tables.into()))
@@ -265,10 +280,10 @@ impl<'a> Hosting<'a> {
             }
         };
         tracing::info!(took = ?began.elapsed(), "the database is open");
-        let bases = self.bases();
+        let bases = self.bases(&opened);
         let ended = self.while_it_lasts(&term, &opened, following);
         drop(bases);
-        self.figures.newest_base().store(0, Ordering::SeqCst);
+        self.figures.bases().end();
         // Meanwhile another host may be asked to serve, and the doors are answered.
         self.enter(Phase::Follows);
         let answering = self.follow();
@@ -290,13 +305,20 @@ impl<'a> Hosting<'a> {
     }
 
     /// The maker of bases while this host serves, if the options ask for one.
-    fn bases(&self) -> Option<Bases> {
+    fn bases(&self, opened: &Opened) -> Option<Bases> {
         let arguments = self.arguments;
-        let started = arguments.bases.start(
-            &arguments.store,
-            &arguments.path,
-            self.figures.newest_base(),
-        );
+        let stage = opened
+            .tables()
+            .map(|tables| Arc::downgrade(tables.engine().checkpoint()))
+            .unwrap_or_default();
+        let host = ServingHost {
+            path: arguments.path.clone(),
+            name: self.name.clone(),
+            stage,
+        };
+        let started = arguments
+            .bases
+            .start(&arguments.store, host, self.figures.bases());
         started.unwrap_or_else(|error| {
             let reason = format!("{error:#}");
             tracing::error!(reason, "this host makes no bases in this term");
@@ -310,13 +332,14 @@ impl<'a> Hosting<'a> {
         opened: &Opened,
         mut following: Following,
     ) -> anyhow::Result<Ended> {
+        let mut held = None;
         loop {
             following.stop();
             let (lease, database) = (term.lease(), opened.database().clone());
             let lease = Lease::while_held(move || lease.is_held()).of_host(self.figures.sees());
             let server = Server::start_at(database, self.options.clone(), &self.doors, lease)?;
             self.enter(Phase::Serves);
-            let ended = self.watch(term, opened, &server);
+            let ended = self.watch(term, opened, &server, &mut held);
             self.options = server.options();
             match ended {
                 // A fenced log is closed, too: another host may have continued it.
@@ -327,20 +350,32 @@ impl<'a> Hosting<'a> {
                 return Ok(ended);
             }
             self.enter(Phase::Waits);
-            following = self.follow()?;
-            if let Some(ended) = self.wait_for_lease(term, opened, &mut following) {
+            let (ended, answering) = self.wait_for_lease(term, opened, held)?;
+            following = self.send_away(answering)?;
+            if let Some(ended) = ended {
                 return Ok(ended);
             }
         }
     }
 
-    /// Waits until the term or its lease ends.
-    fn watch(&self, term: &Term, opened: &Opened, server: &Server) -> Ended {
+    /// Waits until the term or its lease ends. `held`: the last moment at which the lease was held.
+    fn watch(
+        &self,
+        term: &Term,
+        opened: &Opened,
+        server: &Server,
+        held: &mut Option<CaughtUp>,
+    ) -> Ended {
+        let lease = term.lease();
         loop {
+            let now = CaughtUp::now(0);
+            if lease.is_held() {
+                *held = Some(now);
+            }
             match self.wanted() {
                 Some(Request::Reload) => {
                     let taken = |options| server.reload(options).map(|left| ((), left));
-                    self.arguments.reloaded(taken);
+                    self.arguments.reloaded(&Options::default(), taken);
                 }
                 Some(Request::End) => return Ended::Requested,
                 None => {}
@@ -351,32 +386,12 @@ impl<'a> Hosting<'a> {
         }
     }
 
-    /// Waits until the lease is held again, or the term has ended otherwise.
-    fn wait_for_lease(
-        &mut self,
-        term: &Term,
-        opened: &Opened,
-        following: &mut Following,
-    ) -> Option<Ended> {
-        loop {
-            match self.wanted() {
-                Some(Request::Reload) => self.reload_following(following),
-                Some(Request::End) => return Some(Ended::Requested),
-                None => {}
-            }
-            match ended(term, opened) {
-                Some(Ended::LeaseLost) => {}
-                ended => return ended,
-            }
-        }
-    }
-
     /// The next request, if one arrives before the next check of the term.
     fn wanted(&self) -> Option<Request> {
         match self.events.recv_timeout(BETWEEN_LOOKS) {
             Ok(Event::Request(request)) => Some(request),
             // Reads are not wanted any more.
-            Ok(Event::Turn(_) | Event::Reads(..) | Event::Term)
+            Ok(Event::Turn(_) | Event::Reads(..) | Event::Opened | Event::Term)
             | Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => Some(Request::End),
         }
@@ -398,7 +413,7 @@ impl<'a> Hosting<'a> {
             Answering::SendsAway(following) => self.reload_following(following),
             Answering::Reads(server, _) => {
                 let taken = |options| server.reload(options).map(|left| ((), left));
-                self.arguments.reloaded(taken);
+                self.arguments.reloaded(&Options::default(), taken);
                 self.options = server.options();
             }
         }
@@ -406,7 +421,7 @@ impl<'a> Hosting<'a> {
 
     /// Applies the configuration to a server that sends clients away.
     fn reload_following(&mut self, following: &mut Following) {
-        let taken = self.arguments.reloaded(|options| {
+        let taken = self.arguments.reloaded(&Options::default(), |options| {
             let (taken, left) = self.options.taken(options)?;
             let next = self.follow_with(taken.clone())?;
             anyhow::Ok(((taken, next), left))

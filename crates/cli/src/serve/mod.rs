@@ -5,6 +5,7 @@ mod host_name;
 mod hosting;
 pub mod logging;
 pub mod notify;
+mod of_node;
 #[cfg(feature = "otlp")]
 mod otlp;
 #[cfg(not(feature = "otlp"))]
@@ -310,23 +311,18 @@ impl Arguments {
         requests: &Receiver<Request>,
         output: &mut Output,
     ) -> anyhow::Result<()> {
-        let is_of_nodes = database.tables().is_none() && database.follower().is_none();
-        if is_of_nodes {
-            // Options that nodes do not serve are refused.
-            if self.redis.is_empty() && self.config.is_none() {
-                options.redis.clear();
-            }
-            if self.http.is_empty() && self.config.is_none() {
-                options.http.clear();
-            }
-        }
-        let doors = Doors::open(&options)?;
+        let mut defaults = Options::default();
+        let doors = match database.tables().is_none() && database.follower().is_none() {
+            true => self.doors_of_node(&mut options, &mut defaults)?,
+            false => Doors::open(&options)?,
+        };
         let server = Server::start_at(database.clone(), options, &doors, Lease::default())?;
         self.tell(&doors, None, output)?;
         let outcome = loop {
             match next(requests, database.follower()) {
                 Ok(Request::Reload) => {
-                    self.reloaded(|options| server.reload(options).map(|left| ((), left)));
+                    let taken = |options| server.reload(options).map(|left| ((), left));
+                    self.reloaded(&defaults, taken);
                 }
                 Ok(Request::End) => break Ok(()),
                 Err(error) => break Err(error.into()),
@@ -354,8 +350,8 @@ impl Arguments {
             output.line(&serving)?;
         } else {
             let named = [
-                ("PostgreSQL's clients", &serving.postgres),
-                ("Redis' clients", &serving.redis),
+                ("PostgreSQL clients", &serving.postgres),
+                ("Redis clients", &serving.redis),
                 ("metrics and page", &serving.http),
             ];
             for (what, at) in named {
@@ -374,17 +370,18 @@ impl Arguments {
         Ok(())
     }
 
-    /// Reads the configuration again, and applies it with `take`. If it is not valid, the log reports it and nothing
-    /// changes.
+    /// Reads the configuration again, over these defaults, and applies it with `take`. If it is not valid, the log reports it
+    /// and nothing changes.
     fn reloaded<T, E>(
         &self,
+        defaults: &Options,
         take: impl FnOnce(Options) -> Result<(T, Vec<&'static str>), E>,
     ) -> Option<T>
     where
         anyhow::Error: From<E>,
     {
-        let taken = self.options().and_then(|options| Ok(take(options)?));
-        match taken {
+        let options = self.options_over(defaults.clone());
+        match options.and_then(|options| Ok(take(options)?)) {
             Ok((taken, left)) => {
                 tracing::info!("the configuration was read again");
                 for name in left {
@@ -401,9 +398,14 @@ impl Arguments {
     }
 
     fn options(&self) -> anyhow::Result<Options> {
+        self.options_over(Options::default())
+    }
+
+    /// The options, with endpoints of `defaults` where neither an option nor the configuration names some.
+    fn options_over(&self, defaults: Options) -> anyhow::Result<Options> {
         let mut options = match &self.config {
-            Some(file) => configuration::read(file)?,
-            None => Options::default(),
+            Some(file) => configuration::read(file, defaults)?,
+            None => defaults,
         };
         let places = [
             (&self.postgres, &mut options.postgres),

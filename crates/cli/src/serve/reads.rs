@@ -16,8 +16,8 @@ use sardonyx::{Follower, Options};
 use sardonyx_base::seldom::Seldom;
 use sardonyx_server::{Following, Server};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(200);
 pub struct Opening {
     _wanted: Sender<()>,
     begun: u64,
+    thread: Weak<()>,
 }
 
 impl Opening {
@@ -38,7 +39,10 @@ impl Opening {
     /// The system starts no thread.
     pub fn begin(directory: PathBuf, begun: u64, events: Sender<Event>) -> anyhow::Result<Opening> {
         let (wanted, is_wanted) = channel::<()>();
+        let runs = Arc::new(());
+        let thread = Arc::downgrade(&runs);
         let open = move || {
+            let _runs = runs;
             let mut seldom = Seldom::default();
             loop {
                 match Options::new().follow_tables(&directory) {
@@ -62,7 +66,13 @@ impl Opening {
         Ok(Opening {
             _wanted: wanted,
             begun,
+            thread,
         })
+    }
+
+    /// Alive as long as its thread: after a drop that still reads the directory to its end.
+    pub fn thread(&self) -> Weak<()> {
+        self.thread.clone()
     }
 
     /// True if the host has begun to follow so many times.

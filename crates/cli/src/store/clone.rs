@@ -7,9 +7,9 @@ use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
 use sardonyx_storage::disk::{Disk, RealDisk};
-use sardonyx_storage::engine::{CloneUntil, OpenError, clone_at};
+use sardonyx_storage::engine::{CloneUntil, LOCK_FILE, OpenError, clone_or_undo};
 use serde::Serialize;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -112,15 +112,22 @@ pub fn copy(place: &Place, path: &Path, until: &Until) -> anyhow::Result<Report>
     let started = Instant::now();
     let (remote, manifest) = place.database()?;
     let options = copy_options(remote, &manifest);
+    let is_empty = is_empty(path);
     std::fs::create_dir_all(path)?;
     let home: Arc<dyn Disk> = Arc::new(RealDisk::open(path)?);
     let style = ProgressStyle::with_template("{spinner} {decimal_bytes} from the store");
     let bar = ProgressBar::new_spinner().with_style(style.expect("a valid template"));
     let mut bytes = 0;
-    let cloned = clone_at(&home, &options, until.moment(), |read| {
+    let progress = |read| {
         bytes += read;
         bar.inc(read);
-    });
+    };
+    let undo = || {
+        if is_empty {
+            clear(path);
+        }
+    };
+    let cloned = clone_or_undo(&home, &options, until.moment(), progress, undo);
     let cloned = cloned.map_err(in_times)?;
     bar.finish_and_clear();
     Ok(Report {
@@ -132,6 +139,32 @@ pub fn copy(place: &Place, path: &Path, until: &Until) -> anyhow::Result<Report>
         bytes,
         seconds: started.elapsed().as_secs_f64(),
     })
+}
+
+/// True if nothing of a user's is there: the directory is absent, or has at most the lock of an earlier attempt.
+fn is_empty(path: &Path) -> bool {
+    match std::fs::read_dir(path) {
+        Ok(entries) => entries
+            .map(|entry| entry.map(|entry| entry.file_name()))
+            .all(|name| name.is_ok_and(|name| name == LOCK_FILE)),
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
+
+/// Removes the remains of a failed attempt, so that the command that its error names can take the same directory. The lock
+/// is held, and its file stays: another process may wait for it.
+fn clear(path: &Path) {
+    let Ok(entries) = std::fs::read_dir(path) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        // The next attempt names what could not be removed.
+        let _ = match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            _ if entry.file_name() == LOCK_FILE => Ok(()),
+            true => std::fs::remove_dir_all(entry.path()),
+            false => std::fs::remove_file(entry.path()),
+        };
+    }
 }
 
 impl Report {

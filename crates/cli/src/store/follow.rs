@@ -1,5 +1,6 @@
 //! `store follow`: keeps a copy of a database by its log in a store, and makes bases of it.
 
+use super::every::{Every, parse_every};
 use super::following::{CaughtUp, End, Following};
 use super::retention::Kept;
 use super::{Place, copy_options, shown_time};
@@ -11,6 +12,7 @@ use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{self, parse_bytes, parse_time};
 use sardonyx_storage::engine::{delete_past, newest_base};
 use sardonyx_storage::remote_log::known::Known;
+use sardonyx_storage::remote_log::shell::now;
 use serde::Serialize;
 use serde_json::json;
 use std::io::Write;
@@ -22,7 +24,7 @@ use std::time::Duration;
 ///
 /// The directory receives every acknowledged transaction, a moment later; the serving host has no work with it. An
 /// interrupt or a termination signal ends the verb. With --base-every it puts a base, a copy of the database, into the
-/// store after each such amount of log. New copies begin there. With --keep-bases or --keep-time it then deletes
+/// store after each such amount of log, or such a time. New copies begin there. With --keep-bases or --keep-time it then deletes
 /// older bases and log. A program can open the directory with this store, as one of its hosts. Without --once it waits
 /// for a database, if the store has none yet. A missing entry is named on standard error, and following continues when
 /// it is restored.
@@ -43,9 +45,10 @@ pub struct Arguments {
     /// End when the copy has everything that the store has now
     #[arg(long)]
     once: bool,
-    /// Put a base into the store after each SIZE of log; 0: whenever the end is reached and log has come
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    base_every: Option<u64>,
+    /// Put a base into the store after each SIZE of log, TIME, or both: 4GiB,24h; 0: whenever the end is reached
+    /// and log has come
+    #[arg(long, value_name = "SIZE|TIME", value_parser = parse_every)]
+    base_every: Option<Every>,
     #[command(flatten)]
     kept: Kept,
     /// The most bytes of log on this disk [default: 2GiB, or eight segments if those are more]
@@ -83,6 +86,7 @@ struct Report {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        self.kept.check(self.base_every.is_some())?;
         let end = end_requested(self.until_input_ends);
         let found = match self.once {
             true => Some(self.place.database()?),
@@ -207,11 +211,10 @@ impl Arguments {
 
     /// Returns true if enough log has come since the last base.
     fn wants_base(&self, known: &Known, based: Option<&Known>) -> bool {
-        let Some(every) = self.base_every else {
-            return false;
-        };
         let from = based.map_or(0, |based| based.log.lsn.0);
         let come = known.log.lsn.0.saturating_sub(from);
-        come > 0 && come >= every
+        let newest = based.map(|based| based.entry.time);
+        let is_due = |every: Every| every.is_due(come, newest, now());
+        self.base_every.is_some_and(is_due)
     }
 }

@@ -1,21 +1,30 @@
 //! `store`: a database whose log is in a store: its contents, the serving host, copies.
 
 #[cfg(feature = "sql")]
+mod base_ages;
+#[cfg(feature = "sql")]
 mod bases;
 mod clone;
 mod copies;
+mod every;
 mod follow;
 mod following;
 mod hand_over;
 mod retention;
 mod serve;
+#[cfg(feature = "sql")]
+mod serving_host;
 mod status;
 mod unserved;
 mod verify;
 
 #[cfg(feature = "sql")]
+pub use base_ages::BasesSeen;
+#[cfg(feature = "sql")]
 pub use bases::{Bases, BasesOption};
 pub use clone::{Report as Copied, Until, copy as copy_from_store};
+#[cfg(feature = "sql")]
+pub use serving_host::ServingHost;
 
 use clap::Subcommand;
 use sardonyx::Options;
@@ -217,6 +226,12 @@ impl StoreOption {
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn is_named(&self) -> bool {
         self.store.is_some()
+    }
+
+    /// True if a transaction is acknowledged when the directory and the store have it, and not before.
+    #[cfg_attr(not(feature = "sql"), allow(dead_code))]
+    pub fn is_durable_in_both(&self) -> bool {
+        matches!(self.durable_at, None | Some(DurableAtChoice::Both))
     }
 
     /// The store, if one was given. The opening of the database checks that it can keep a log.

@@ -8,13 +8,13 @@ use sardonyx_remote::{CopiesHealth, CopyRecord, RemoteOptions, copies_health};
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
 use sardonyx_storage::disk::RealDisk;
-use sardonyx_storage::engine::{Fork, forks, read_base, usable_bases};
+use sardonyx_storage::engine::{
+    Fork, OpenError, entry_head, forks, known_hosts, read_base, usable_bases,
+};
 use sardonyx_storage::remote_log::RemoteLogError;
-use sardonyx_storage::remote_log::boundary::Boundary;
-use sardonyx_storage::remote_log::entry::decode_head;
 use sardonyx_storage::remote_log::known::Known;
-use sardonyx_storage::remote_log::shell::ask;
-use sardonyx_storage::remote_log::store::Register;
+use sardonyx_storage::remote_log::known_hosts::KnownHost;
+use sardonyx_storage::remote_log::shell::{ask, ask_boundary};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -72,6 +72,8 @@ struct Status {
     entries: u64,
     entry_bytes: u64,
     bases: Vec<Base>,
+    /// The hosts that follow, as they reported.
+    following: Vec<HostReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     directory: Option<Directory>,
     /// Sentences on states that need a person.
@@ -88,6 +90,35 @@ pub struct CopyOfLog {
     /// False if it gives no answer; absent if it was not asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     answers: Option<bool>,
+}
+
+/// The last report of a host that follows.
+#[derive(Debug, Serialize)]
+pub struct HostReport {
+    pub name: String,
+    next_entry: u64,
+    seen: String,
+}
+
+impl From<&KnownHost> for HostReport {
+    fn from(host: &KnownHost) -> Self {
+        HostReport {
+            name: host.name.clone(),
+            next_entry: host.next_entry,
+            seen: shown_time(host.seen),
+        }
+    }
+}
+
+impl HostReport {
+    /// Its position.
+    pub fn remark(&self) -> String {
+        format!(
+            "followed up to entry {}, at {}",
+            self.next_entry.saturating_sub(1),
+            self.seen
+        )
+    }
 }
 
 /// A host's directory.
@@ -169,12 +200,7 @@ impl Arguments {
         });
         let silence = silence_of_host(&remote)?;
         let host = primary(&remote)?;
-        let boundary = ask(patience, || store.read_register(Register::Boundary))?;
-        let boundary = boundary.map(|stored| Boundary::decode(&stored.bytes));
-        let boundary = boundary
-            .transpose()
-            .map_err(|source| RemoteLogError::Boundary { source })?;
-        let first_entry = boundary.map_or(1, |boundary| boundary.position.next);
+        let first_entry = ask_boundary(&**store, manifest.identity, patience)?.next;
         let mut status = Status {
             place: store.place(),
             identity: format!("{:016x}", manifest.identity),
@@ -183,12 +209,14 @@ impl Arguments {
             lease_seconds: host.as_ref().map(|host| host.wait.as_secs_f64()),
             host: host.map(|host| host.host),
             first_entry,
-            last_entry: 0,
+            // All before it may be deleted.
+            last_entry: first_entry.saturating_sub(1),
             last_epoch: 0,
             last_time: None,
             entries: 0,
             entry_bytes: 0,
             bases: Vec::new(),
+            following: Vec::new(),
             directory: None,
             copies,
             warnings: silence.into_iter().collect(),
@@ -202,11 +230,16 @@ impl Arguments {
             status.last_entry = last.number;
             from = last.number.saturating_add(1);
         }
-        if let Some(bytes) = ask(patience, || store.read(status.last_entry))?
-            && let Ok(head) = decode_head(&bytes)
-        {
-            status.last_epoch = head.epoch.0;
-            status.last_time = Some(shown_time(head.time));
+        match entry_head(&remote, status.last_entry) {
+            Ok(Some(head)) => {
+                status.last_epoch = head.epoch.0;
+                status.last_time = Some(shown_time(head.time));
+            }
+            Ok(None) => {}
+            Err(OpenError::Store(error @ RemoteLogError::Entry { .. })) => {
+                status.warnings.push(error.to_string());
+            }
+            Err(error) => return Err(error.into()),
         }
         for (name, bytes) in usable_bases(&remote, manifest.identity)?.whole {
             let head = read_base(&remote, manifest.identity, &name)?;
@@ -217,6 +250,16 @@ impl Arguments {
                 time: shown_time(head.known.entry.time),
                 bytes,
             });
+        }
+        match known_hosts(&remote, manifest.identity) {
+            Ok(hosts) => {
+                let serves = status.host.clone().filter(|_| !status.released);
+                let following = hosts
+                    .iter()
+                    .filter(|host| Some(&host.name) != serves.as_ref());
+                status.following.extend(following.map(HostReport::from));
+            }
+            Err(error) => status.warnings.push(error.to_string()),
         }
         if let Some(path) = &self.directory {
             status.directory = Some(directory(path, manifest.identity, status.last_entry)?);
@@ -313,11 +356,11 @@ fn show(status: &Status, output: &mut Output) -> anyhow::Result<()> {
         let remark = "without a sign, until another host takes over";
         sheet.remarked("lease", format!("{seconds} s"), remark);
     }
-    sheet.remarked(
-        "entries",
-        units::count(status.entries),
-        format!("{} to {}", status.first_entry, status.last_entry),
-    );
+    let remark = match status.entries {
+        0 => format!("none behind entry {}", status.last_entry),
+        _ => format!("{} to {}", status.first_entry, status.last_entry),
+    };
+    sheet.remarked("entries", units::count(status.entries), remark);
     sheet.figure("bytes of entries", units::bytes(status.entry_bytes));
     if let Some(time) = &status.last_time {
         sheet.remarked("last entry", time, format!("epoch {}", status.last_epoch));
@@ -326,6 +369,9 @@ fn show(status: &Status, output: &mut Output) -> anyhow::Result<()> {
         let remark = format!("behind entry {}, at least", directory.next_entry - 1);
         let lag = units::count(directory.lag_entries);
         sheet.remarked("entries not known here", lag, remark);
+    }
+    for host in &status.following {
+        sheet.remarked("following host", &host.name, host.remark());
     }
     for copy in status.copies.iter().flatten() {
         copy.show(&mut sheet);

@@ -12,10 +12,7 @@ use sardonyx_storage::engine::{OpenError, check_base, usable_bases};
 use sardonyx_storage::log::seal::SealedGroup;
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::base::list_bases;
-use sardonyx_storage::remote_log::boundary::Boundary;
-use sardonyx_storage::remote_log::position::EntryPosition;
-use sardonyx_storage::remote_log::shell::{Follower, ask};
-use sardonyx_storage::remote_log::store::Register;
+use sardonyx_storage::remote_log::shell::{Follower, ask, ask_boundary};
 use serde::Serialize;
 use std::io::Write;
 
@@ -109,12 +106,7 @@ impl Arguments {
         report: &mut Report,
     ) -> anyhow::Result<()> {
         let store = &remote.store;
-        let boundary = ask(&remote.patience, || store.read_register(Register::Boundary))?;
-        let boundary = boundary.map(|stored| Boundary::decode(&stored.bytes));
-        let boundary = boundary
-            .transpose()
-            .map_err(|source| RemoteLogError::Boundary { source })?;
-        let from = boundary.map_or(EntryPosition::START, |boundary| boundary.position);
+        let from = ask_boundary(&**store, identity, &remote.patience)?;
         let mut follower = Follower::new(store.clone(), identity, from, remote.patience);
         let mut next_group = None;
         loop {

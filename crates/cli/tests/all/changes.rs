@@ -1,11 +1,13 @@
-//! `sardonyx changes`: of a database that is not open, and of one that a server has open.
+//! `sardonyx changes`: of a database that is not open, of one that a server has open, and of hosts of a store.
 
 use crate::common::{command, run};
+use crate::hosting::{Cluster, PATIENCE, kill};
 use crate::serving::Serving;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Instant;
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -136,4 +138,79 @@ fn changes_are_printed_beside_a_server_after_it_and_along_with_it() {
     let (_, said) = run(2, &["changes", text(&bank), "--from", "yesterday"]);
     assert!(said.contains("group:row"), "{said}");
     run(0, &["verify", text(&bank)]);
+}
+
+/// The numbers of the inserted rows of these lines, with their positions.
+fn inserted(lines: &[Value]) -> Vec<(i64, String)> {
+    let number = |line: &Value| line["after"]["id"].as_i64().unwrap();
+    let position = |line: &Value| line["position"].as_str().unwrap().to_string();
+    let lines = lines.iter();
+    lines.map(|line| (number(line), position(line))).collect()
+}
+
+/// The changes in a directory of a host, once that has so many.
+fn changes_of_host(directory: &Path, from: &str, count: usize) -> Vec<Value> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let read = command(&["changes", text(directory), "--from", from]).output();
+        let read = read.unwrap();
+        let printed = crate::common::text(&read.stdout);
+        if read.status.success() && printed.lines().count() >= count {
+            let lines = printed.lines().map(serde_json::from_str);
+            return lines.collect::<Result<_, _>>().unwrap();
+        }
+        assert!(Instant::now() < until, "{read:?}");
+    }
+}
+
+#[test]
+fn i12_changes_are_read_on_each_host_and_continued_on_another_one() {
+    let cluster = Cluster::new();
+    let [one, two] = ["host-1", "host-2"].map(|host| cluster.directory_of(host));
+    let place = cluster.place();
+    let make = "create table t (id bigint primary key)";
+    let create = ["sql", text(&one), "--create", "--store", &place, "-c", make];
+    run(0, &create);
+    run(
+        0,
+        &["changes", text(&one), "--keep", "t", "--store", &place],
+    );
+    let a = cluster.start("host-1");
+    cluster.insert(&[&a], 0..5);
+    // Each was acknowledged, so the store has it.
+    let read = lines(&["changes", text(&one)]);
+    let numbers = |changes: &[(i64, String)]| -> Vec<i64> {
+        changes.iter().map(|(number, _)| *number).collect()
+    };
+    assert_eq!(numbers(&inserted(&read)), (0..5).collect::<Vec<_>>());
+    let b = cluster.start("host-2");
+    let next = read[1]["next"].as_str().unwrap();
+    assert_eq!(changes_of_host(&two, next, 3), read[2..]);
+    let follow = ["changes", text(&two), "--follow", "--until-input-ends"];
+    let follow = [&follow[..], &["--from", next]].concat();
+    let mut following = command(&follow)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let followed = BufReader::new(following.stdout.take().unwrap()).lines();
+
+    kill(a);
+    cluster.insert(&[&b], 5..8);
+    let all = lines(&["changes", text(&two)]);
+    assert_eq!(numbers(&inserted(&all)), (0..8).collect::<Vec<_>>());
+    assert_eq!(all[..5], read);
+    // One reader was there all the time.
+    let told = followed
+        .take(6)
+        .map(|line| serde_json::from_str(&line.unwrap()));
+    assert_eq!(told.collect::<Result<Vec<Value>, _>>().unwrap(), all[2..]);
+    drop(following.stdin.take());
+    assert!(following.wait().unwrap().success());
+    // The host that was killed follows, and has the same.
+    let a = cluster.start("host-1");
+    let next = read[4]["next"].as_str().unwrap();
+    assert_eq!(changes_of_host(&one, next, 3), all[5..]);
+    a.end();
+    b.end();
 }

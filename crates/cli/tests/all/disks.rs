@@ -1,8 +1,11 @@
 //! The command and databases whose log and backup are on disks of their own: every verb finds them.
 
-use crate::common::{json, run};
+use crate::common::{command, json, run};
+use crate::hosting::PATIENCE;
+use crate::serving::Serving;
 use serde_json::Value;
 use std::path::Path;
+use std::time::Instant;
 
 fn debit_credit(directory: &Path, more: &[&str]) -> Value {
     let path = |name: &str| directory.join(name).display().to_string();
@@ -112,4 +115,43 @@ fn a_new_database_has_as_many_stripes_as_directories() {
     assert!(manifest.contains("backup 2 of 2"), "{manifest}");
     run(0, &["sql", &new, "-c", "insert into t values (1)"]);
     run(0, &["verify", &new]);
+}
+
+#[test]
+fn a_server_and_a_host_open_a_database_of_two_stripes_and_small_segments() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (bank, one, other) = (path("bank.sdx"), path("one"), path("other"));
+    let options = sardonyx::Options::new()
+        .segment_bytes(8 << 20)
+        .group_limits(sardonyx::disk::GroupLimits::for_segments(8 << 20))
+        .log_bytes_max(64 << 20)
+        .stripe_directories([&one, &other]);
+    options.open_tables(&bank).unwrap().close().unwrap();
+    let stripes = ["--stripe-directory", &one, "--stripe-directory", &other];
+    let place = format!("file:{}", path("store"));
+    let of_store = ["--store", &place, "--lease", "10s"];
+    let served = |arguments: &[&str], text: &str| {
+        let serving = Serving::start_at(Path::new(&bank), arguments);
+        let url = format!("postgres://{}/bank", serving.postgres);
+        let sql = ["sql", &url, "--format", "csv", "-c", text];
+        let until = Instant::now() + PATIENCE;
+        // A host begins to serve a moment later.
+        let printed = loop {
+            let ran = command(&sql).output().unwrap();
+            if ran.status.success() {
+                break ran.stdout;
+            }
+            assert!(Instant::now() < until, "{ran:?}");
+        };
+        serving.end();
+        crate::common::text(&printed)
+    };
+    let count = "SELECT count(*) FROM t";
+    served(&stripes, "CREATE TABLE t (a int PRIMARY KEY)");
+    served(&[], "INSERT INTO t VALUES (1)");
+    served(&of_store, "INSERT INTO t VALUES (2)");
+    let with_both = [&of_store[..], &stripes[..]].concat();
+    assert_eq!(served(&with_both, count), "count\n2\n");
+    run(0, &["verify", &bank]);
 }

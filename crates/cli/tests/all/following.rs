@@ -6,7 +6,7 @@ use crate::hosting::{Cluster, kill};
 use crate::machine::Machine;
 use crate::serving::Serving;
 use futures_util::StreamExt;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
@@ -126,15 +126,6 @@ fn redis(server: &Serving, command: &str) -> String {
     }
 }
 
-fn http(server: &Serving, path: &str) -> String {
-    let mut stream = TcpStream::connect(server.http.as_ref().unwrap()).unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
-}
-
 #[test]
 fn a_server_reads_beside_the_one_that_writes_and_beside_the_next_one() {
     let (machine, clients) = (Machine::new(), Clients::new());
@@ -162,8 +153,8 @@ fn a_server_reads_beside_the_one_that_writes_and_beside_the_next_one() {
             assert_eq!(found.unwrap(), [recovers], "{wanted}");
         }
     }
-    assert!(http(&follows, "/readyz").ends_with("\r\n\r\nready\n"));
-    let metrics = http(&follows, "/metrics");
+    assert!(follows.http("/readyz").ends_with("\r\n\r\nready\n"));
+    let metrics = follows.http("/metrics");
     assert!(metrics.contains("\nsardonyx_ready 1\n"), "{metrics}");
     assert!(
         metrics.contains("\nsardonyx_host_behind_seconds "),
@@ -350,12 +341,12 @@ fn a_host_answers_reads_while_another_one_serves_and_goes_on_as_the_one_that_wri
     let (code, hint) = clients.refused(&reads, "INSERT INTO t VALUES (10)");
     assert_eq!(code, "25006");
     assert!(hint.contains("host host-1 serves the database"), "{hint}");
-    let ready = http(&b, "/readyz");
+    let ready = b.http("/readyz");
     assert!(
         ready.starts_with("HTTP/1.1 503 ") && ready.contains("host-1"),
         "{ready}"
     );
-    let metrics = http(&b, "/metrics");
+    let metrics = b.http("/metrics");
     assert!(
         metrics.contains("sardonyx_host_serves{host=\"host-2\"} 0"),
         "{metrics}"
@@ -370,7 +361,7 @@ fn a_host_answers_reads_while_another_one_serves_and_goes_on_as_the_one_that_wri
     assert!(clients.query(&reads, "SELECT 1").is_err());
     let client = cluster.served_by(&[&b]);
     assert_eq!(cluster.numbers(&client), (0..20).collect::<Vec<_>>());
-    assert!(http(&b, "/readyz").starts_with("HTTP/1.1 200 "));
+    assert!(b.http("/readyz").starts_with("HTTP/1.1 200 "));
     // The other one starts again, reads, and takes over in turn.
     let a = stale(&cluster, "host-1", "60s");
     clients.reads_when(&a, count, &["20"]);
@@ -409,4 +400,43 @@ fn a_host_whose_store_gives_no_answer_refuses_reads_that_may_be_too_old() {
     assert_eq!(cluster.numbers(&client), [0, 1, 2]);
     a.end();
     b.end();
+}
+
+#[test]
+fn a_host_without_its_lease_answers_reads_of_what_the_store_has_and_serves_again_when_that_is_back()
+{
+    let (cluster, clients) = (Cluster::new(), Clients::new());
+    let a = stale(&cluster, "host-1", "3600s");
+    cluster.create(&[&a]);
+    cluster.insert(&[&a], 0..3);
+    let store = cluster.directory.path().join("store");
+    let away = cluster.directory.path().join("away");
+    std::fs::rename(&store, &away).unwrap();
+    // A transaction that waits for the store holds up no read, and none shows it.
+    let url = format!("postgres://{}/bank", a.postgres);
+    let insert = ["sql", &url, "-c", "INSERT INTO t VALUES (7)"];
+    let mut waits = command(&insert)
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let count = "SELECT count(*) FROM t";
+    let reads = clients.reads_when(&a, count, &["3"]);
+    let (code, hint) = clients.refused(&reads, "INSERT INTO t VALUES (3)");
+    assert_eq!(code, "25006");
+    let has_run_out = "the lease of this host, host-1, has run out";
+    assert!(hint.contains(has_run_out), "{hint}");
+    let ready = a.http("/readyz");
+    assert!(
+        ready.starts_with("HTTP/1.1 503 ") && ready.contains(has_run_out),
+        "{ready}"
+    );
+    waits.wait().unwrap();
+    assert_eq!(clients.query(&reads, count).unwrap(), ["3"]);
+    std::fs::rename(&away, &store).unwrap();
+    // The readers are disconnected, and the same host serves with everything.
+    let client = cluster.served_by(&[&a]);
+    assert!(cluster.numbers(&client).starts_with(&[0, 1, 2]));
+    assert!(clients.query(&reads, "SELECT 1").is_err());
+    cluster.insert(&[&a], 10..12);
+    a.end();
 }

@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, Error, NoTls};
 
 /// The bound on a wait for an expected event.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct Cluster {
     pub directory: tempfile::TempDir,

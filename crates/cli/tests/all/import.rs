@@ -234,8 +234,8 @@ fn bad_rows_are_told_and_left_out() {
     for line in [
         "line 4, column \"id\": invalid input syntax for type integer: \"x\"",
         "line 5: it is not UTF-8",
-        "line 6: something stands between a closing quote",
-        "line 7: something stands between a closing quote",
+        "line 6: text between a closing quote",
+        "line 7: text between a closing quote",
         "line 8: ",
         "line 9: ",
         "line 10, column \"part\": no field for it: 2 fields, where the header has 3",

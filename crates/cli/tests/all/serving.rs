@@ -1,6 +1,7 @@
 //! A server's process, for tests that serve a database by the command.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -22,12 +23,20 @@ pub struct Serving {
     _directory: TempDir,
 }
 
+/// Arguments that turn other protocols off, unless these name them.
+fn others_off<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    let off = ["--redis", "--http"].into_iter();
+    let off = off.filter(|protocol| !arguments.contains(protocol));
+    let off = off.flat_map(|protocol| [protocol, "off"]);
+    off.chain(arguments.iter().copied()).collect()
+}
+
 impl Serving {
     /// Starts it on a new database, with these arguments and variables.
     pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Serving {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("bank.sdx");
-        Self::start_on(directory, &path, arguments, environment)
+        Self::start_on(directory, &path, &others_off(arguments), environment)
     }
 
     /// Starts it on a database, with these arguments.
@@ -38,7 +47,12 @@ impl Serving {
     /// Starts it on a database, with these arguments and variables.
     pub fn start_in(path: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Serving {
         let directory = tempfile::tempdir().unwrap();
-        Self::start_on(directory, path, arguments, environment)
+        Self::start_on(directory, path, &others_off(arguments), environment)
+    }
+
+    /// Starts it on a database, with these arguments and the default addresses for other clients.
+    pub fn start_with_defaults(path: &Path, arguments: &[&str]) -> Serving {
+        Self::start_on(tempfile::tempdir().unwrap(), path, arguments, &[])
     }
 
     fn start_on(
@@ -47,8 +61,6 @@ impl Serving {
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> Serving {
-        let off = ["--redis", "--http"].into_iter();
-        let off = off.filter(|protocol| !arguments.contains(protocol));
         // Under nohup the tests' processes ignore a hang-up; a server must not inherit that.
         let mut process = Command::new("env")
             .arg("--default-signal=HUP")
@@ -56,7 +68,6 @@ impl Serving {
             .arg("serve")
             .arg(path)
             .args(["--json", "--until-input-ends", "--postgres", ":0"])
-            .args(off.flat_map(|protocol| [protocol, "off"]))
             .args(arguments)
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
@@ -86,6 +97,17 @@ impl Serving {
             host: serving["host"].as_str().map(String::from),
             _directory: directory,
         }
+    }
+
+    /// The answer to a request of HTTP.
+    pub fn http(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(self.http.as_ref().unwrap()).unwrap();
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 
     /// Ends it in an orderly way; returns the log lines that were not read yet.

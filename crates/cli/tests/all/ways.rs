@@ -3,6 +3,7 @@
 
 use crate::common::{json, run};
 use crate::serving::Serving as Served;
+use rustix::process::{Pid, Signal, kill_process};
 use sardonyx::Tables;
 use sardonyx_mapped::heap::Heap;
 use sardonyx_sharing::node::loose::{LooseNode, LooseOptions, OneHost, PageServer, Serving};
@@ -171,6 +172,74 @@ fn sql_and_import_work_on_the_tables_of_nodes() {
     run(0, &["verify", path]);
 }
 
+/// Redis, which nodes do not serve, is never dropped silently: the log names it if it is on by default, also with a
+/// configuration that does not name it, but not again when that is read again; an address that the configuration names is
+/// refused. HTTP is served.
+#[test]
+fn a_node_serves_http_and_names_redis() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let path = place.path().join("shared.sdx");
+    let configuration = place.path().join("node.toml");
+    std::fs::write(&configuration, "[limits]\nconnections = 7\n").unwrap();
+    let given = ["--node", "--config", configuration.to_str().unwrap()];
+    let with_http = [&given[..], &["--http", ":0"]].concat();
+    let node = Served::start_with_defaults(&path, &with_http);
+    assert_eq!(node.redis, None);
+    assert!(node.http("/readyz").starts_with("HTTP/1.1 200"));
+    let metrics = node.http("/metrics");
+    assert!(metrics.contains("\nsardonyx_ready 1\n"), "{metrics}");
+    std::fs::write(&configuration, "[limits]\nconnections = 8\n").unwrap();
+    kill_process(Pid::from_child(&node.process), Signal::HUP).unwrap();
+    let said: Vec<String> = node.log.iter().take(2).collect();
+    assert!(
+        said[0].contains("--redis off ends this message"),
+        "{said:?}"
+    );
+    assert!(said[1].contains("limits.connections"), "{said:?}");
+    assert_eq!(node.end(), [""; 0]);
+    std::fs::write(&configuration, "redis = \"127.0.0.1:0\"\n").unwrap();
+    let verb = [
+        "serve",
+        path.to_str().unwrap(),
+        "--postgres",
+        ":0",
+        "--http",
+        "off",
+    ];
+    let said = run(2, &[&verb[..], &given[..]].concat()).1;
+    assert!(said.contains("--redis off"), "{said}");
+}
+
+/// Servers of one host begin with the same command: the one that finds the default address of HTTP taken leaves it out. An
+/// address that is named is needed.
+#[test]
+fn a_node_leaves_the_default_address_of_http_to_another_program() {
+    // Held here, or by another program.
+    let _held = TcpListener::bind("127.0.0.1:8080");
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let path = place.path().join("shared.sdx");
+    let configuration = place.path().join("node.toml");
+    std::fs::write(&configuration, "[limits]\nconnections = 7\n").unwrap();
+    let config = ["--config", configuration.to_str().unwrap()];
+    let given = [&["--node", "--redis", "off"][..], &config].concat();
+    let node = Served::start_with_defaults(&path, &given);
+    assert_eq!(node.http, None);
+    // It is no default of a configuration that is read again either.
+    std::fs::write(&configuration, "[limits]\nconnections = 8\n").unwrap();
+    kill_process(Pid::from_child(&node.process), Signal::HUP).unwrap();
+    let said: Vec<String> = node.log.iter().take(2).collect();
+    assert!(said[0].contains("--http off"), "{said:?}");
+    assert!(said[1].contains("limits.connections"), "{said:?}");
+    let url = format!("postgres://{}", node.postgres);
+    let sql = ["sql", &url, "--format", "csv", "--quiet", "-c", "select 1"];
+    assert!(run(0, &sql).0.contains('1'));
+    let verb = ["serve", path.to_str().unwrap(), "--postgres", ":0"];
+    let named = ["--node", "--redis", "off", "--http", "127.0.0.1:8080"];
+    let said = run(4, &[&verb[..], &named].concat()).1;
+    assert!(said.contains("127.0.0.1:8080"), "{said}");
+    assert_eq!(node.end(), [""; 0]);
+}
+
 /// Two servers on one database, each a node of it: one reads the other's commits and uses its changed tables. When one
 /// is killed the other continues.
 #[test]
@@ -223,7 +292,9 @@ fn each_node_serves_and_goes_on_when_the_other_is_killed() {
             .0
             .ends_with("19\n")
     );
-    let said = one.end();
+    let mut said = one.end();
+    // A busy machine makes statements slow.
+    said.retain(|line| !line.contains("a slow statement"));
     assert!(said.is_empty(), "{said:?}");
     let refused = [
         "serve",

@@ -1,5 +1,5 @@
-//! The proof that a heap is whole. Every page below the high water is of exactly one kind, and
-//! every list has exactly what the map says it must have, and nothing else.
+//! The proof that a heap is whole. Every page below the high water is of exactly one kind. Every list has what the map
+//! says that it must have, and nothing else.
 //!
 //! Reads arbitrary bytes. Every page number is looked up in the map's contents, and removed from them, before it is
 //! followed. So a list can neither leave the heap nor go round.

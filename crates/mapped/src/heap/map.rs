@@ -4,9 +4,9 @@
 //! through a page of 512 leaves (a directory) and the root of 16384 directories. The inside of a
 //! run has no entries and so needs no leaf: a run of a GiB has two.
 //!
-//! Kept true: the entry of a run is at its first page, that of a free run at its last page too, and
-//! all entries inside of runs are empty. The leaf of the page at the high water exists, and so do
-//! the leaves of both ends of every run, so that freeing never needs memory.
+//! Kept true: the entry of a run is at its first page, and that of a free run at its last page, too. All entries inside
+//! of runs are empty. The leaf of the page at the high water exists. So do the leaves of both ends of every run:
+//! freeing never needs memory.
 
 use super::error::HeapError;
 use super::layout::{
@@ -182,9 +182,9 @@ pub(super) fn leaf_slots(first: u64, leaf: u64) -> impl Iterator<Item = (u64, P<
     (first..first + FAN_OUT).map(move |page| (page, leaf_slot(leaf, page)))
 }
 
-/// Adds the leaves for some pages and for the page at the high water, where they are missing. With
-/// the latter it adds those for some time to come, so that the map's pages, which never move, are
-/// adjacent and leave long runs between them.
+/// Adds the leaves for some pages and for the page at the high water, where they are missing. With the latter it adds
+/// those for some time to come. The map's pages never move, so they should be adjacent, and leave long runs between
+/// them.
 pub(super) fn ensure_leaves<M: Memory + ?Sized>(
     memory: &mut M,
     pages: &[u64],

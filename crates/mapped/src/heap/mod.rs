@@ -336,8 +336,8 @@ impl Heap {
         check::check(memory)
     }
 
-    /// [`check`](Self::check)s the heap in the recovered pages of a database, which are as many as
-    /// they would be in a segment that was opened on them. `None` if they hold no heap.
+    /// [`check`](Self::check)s the heap in the recovered pages of a database: as many as a segment that is opened on
+    /// them would have. `None` if they hold no heap.
     ///
     /// # Errors
     /// [`HeapError::Damaged`] with the first contradiction, [`HeapError::Version`].

@@ -1,10 +1,9 @@
 //! Slabs: small things of one class on a page, in arenas.
 //!
-//! Each arena has a page of its own with the heads of its lists, and each slab has in its first
-//! bytes a bit for each slot. So a small allocation or free reads its arena's page and changes 8
-//! bytes of the slab. The arena's page changes only when a slab fills, empties or is made. The
-//! commons change only when the arena is refilled with a batch of pages. Sessions that use
-//! different arenas so do not meet.
+//! Each arena has a page of its own with the heads of its lists. The first bytes of a slab have a bit for each slot. So
+//! a small allocation or free reads its arena's page and changes 8 bytes of the slab. The arena's page changes only
+//! when a slab fills, empties or is made. The commons change only when the arena is refilled with a batch of pages.
+//! Sessions that use different arenas so do not meet.
 //!
 //! Kept true: a slab with a free slot and one in use is in the list of its arena and class; a full
 //! one is in no list. An empty one is in the arena's list of empty ones, except that one of each

@@ -1,7 +1,7 @@
-//! The asynchronous mechanism. Pages are write-protected, and a write removes the protection without a
-//! signal. At the end one scan of the page tables finds the pages that lost it, and protects them again.
-//! Mapped pages count as read. Signals come only for pages that others changed (guarded pages) and for the
-//! first write to a chunk of 2 MiB, outside of which the scan need not look.
+//! The asynchronous mechanism. Pages are write-protected, and a write removes the protection without a signal. At the
+//! end one scan of the page tables finds the pages that lost it, and protects them again. Mapped pages count as read.
+//! Signals come only for pages that others changed (guarded pages), and for the first write to a chunk of 2 MiB. The
+//! scan looks at such chunks only.
 //!
 //! Mapped pages stay mapped in the next transaction, so that reading them again costs nothing. Then the
 //! set of pages read is larger than the pages really read. When that causes a conflict, the session

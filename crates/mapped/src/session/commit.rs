@@ -1,7 +1,7 @@
 //! Committing: from the pages that were written to redo records in the ring.
 //!
-//! Invariant: between the last look at what others committed and the store of the tail the commit lock is
-//! held, so nothing that the transaction read can change unseen.
+//! Invariant: the commit lock is held from the last look at the others' commits until the store of the tail. So nothing
+//! that the transaction read can change unseen.
 
 use super::{Begin, Session};
 use crate::difference::{PageBytes, differences};

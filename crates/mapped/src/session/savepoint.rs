@@ -59,7 +59,7 @@ impl Session {
     }
 
     /// Goes back to a savepoint of the running transaction. Savepoints made since are void.
-    pub fn roll_back_to(&mut self, savepoint: &Savepoint) -> Result<(), SegmentError> {
+    pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<(), SegmentError> {
         self.running()?;
         self.steadily(|session| session.go_back_to(savepoint))
     }

@@ -13,8 +13,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::ptr::{self, NonNull};
 
-/// The lock, behind those of the places, that is held by who is going to remove the name of a shared memory
-/// that no process is on.
+/// The lock behind those of the places. A process holds it while it removes the name of a shared memory without a
+/// process.
 pub(crate) const REMOVING: usize = PROCESSES;
 
 /// Takes the file, when this process has it open no more.

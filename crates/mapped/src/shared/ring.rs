@@ -62,9 +62,8 @@ impl Frame<'_> {
 
 /// Records of a published frame.
 ///
-/// # Safety
-/// The caller's session pins the ring from the frame on for as long as they are used, and so many bytes of
-/// records are there.
+/// # Safety The caller's session pins the ring from the frame on as long as they are used. The ring has so many bytes
+/// of records there.
 pub unsafe fn records_at(region: &Region, place: Place, bytes: usize) -> &[u8] {
     let start = match place.spilled {
         0 => region.ring(place.at, bytes),
@@ -358,9 +357,9 @@ pub fn fold(region: &Region, own: Option<(u32, u32)>, bytes: u64) -> bool {
             let base = region.base(change.page);
             debug_assert!(change.offset + change.bytes.len() <= PAGE_SIZE);
             // SAFETY: the range is in a base page, which exists since its session could write it. No other
-            // thread writes base pages: the commit lock is held. A concurrent reader of this one either has a
-            // snapshot that contains the record, and then its session copies the page and applies the record
-            // itself; or has none.
+            // thread writes base pages: the commit lock is held. A concurrent reader of this one has a
+            // snapshot that contains the record, or none. With one, its session copies the page and applies
+            // the record itself.
             unsafe {
                 let to = base.add(change.offset);
                 std::ptr::copy_nonoverlapping(change.bytes.as_ptr(), to, change.bytes.len());

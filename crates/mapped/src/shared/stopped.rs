@@ -2,8 +2,8 @@
 //! end (I13). [`sardonyx_base::stopped`] has the reason for waiting at all.
 //!
 //! A waiting thread asks the system after a moment if the holder is stopped. If it is, the program's callback is
-//! called. After the time that it chose, the wait ends in an error that names the process, so that it can
-//! be continued (SIGCONT) or killed (SIGKILL); either frees the others.
+//! called. After the time that it chose, the wait ends in an error that names the process. Continuing (SIGCONT) or
+//! killing (SIGKILL) that process frees the others.
 
 use crate::error::SegmentError;
 use sardonyx_base::stopped::StoppedProcesses;

@@ -78,8 +78,8 @@ impl Entry {
             return self.resolve_inherited(address);
         }
         let view = self.view.load(Ordering::SeqCst);
-        // SAFETY: a thread that touches an address in a view has borrowed the session it belongs to, or the like, so
-        // that it is not dropped meanwhile.
+        // SAFETY: a thread that touches an address in a view has borrowed its session, or the like. So that is not
+        // dropped meanwhile.
         !view.is_null() && unsafe { (*view).resolve(address, is_write) }
     }
 

@@ -1,21 +1,20 @@
 //! The pages that base pages lag behind on: their list in this view's snapshot, the changes in each of
 //! them, and copies of those that the session has looked at.
 //!
-//! A snapshot, however old, keeps base pages from being brought up to date (I8). The records that they
-//! lack stay in the ring, and everybody else has to apply them. No transaction may have to read the whole
-//! ring for one page (I13). So a session reads the commits since its last transaction once, when the next
-//! one begins, and notes for each page the places of its records. A page that was brought up to date once
-//! is kept as a copy, and brought forward at each beginning. All of it costs what is new, never what is
-//! old.
+//! A snapshot, however old, keeps base pages from being brought up to date (I8). The records that they lack stay in the
+//! ring, and everybody else has to apply them. No transaction may have to read the whole ring for one page (I13). So a
+//! session reads the commits since its last transaction once, when the next one begins. It notes for each page the
+//! places of its records. A page that was brought up to date once is kept as a copy, and brought forward at each
+//! beginning. All of it costs what is new, never what is old.
 //!
 //! Bounds: a note of 24 bytes for each run of records on one page, which takes at least 16 in the
 //! ring; copies for [`copies_max`] bytes. A page for which there is no copy left is made from the
 //! base page and its own records each time.
 //!
-//! Invariants: the notes are on exactly the records between the ring's folded position, as it was when the
-//! transaction began, and the snapshot, except for pages with a copy. The session's slot pins these
-//! records. A copy is the page as committed in the snapshot. It may outlive the fold of its records, since
-//! it is then the same as the base page.
+//! Invariants: the notes are of exactly the records from the ring's folded position to the snapshot, except for pages
+//! with a copy. That position is the one at which the transaction began. The session's slot pins these records. A copy
+//! is the page as committed in the snapshot. It may outlive the fold of its records, since it is then the same as the
+//! base page.
 //!
 //! Making a page right allocates nothing: the fault handler does it.
 

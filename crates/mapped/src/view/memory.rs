@@ -8,9 +8,8 @@
 //!   the [fault handler](super::fault) makes it right: base page, then the unfolded records up to the
 //!   transaction's snapshot.
 //!
-//! So a transaction's view of data never changes (I8). Base pages are only brought up to a record when
-//! every running transaction has that record in its snapshot, and in such transactions' views the page
-//! is private or guarded.
+//! So a transaction's view of data never changes (I8). A base page is brought up to a record only when every running
+//! transaction has that record in its snapshot. In views of such transactions, the page is private or guarded.
 //!
 //! All state is atomic, because the fault handler changes it from within the session's own thread, and other threads
 //! look at it. The states of pages are changed by the holder of the [turn](super::turn).

@@ -28,8 +28,8 @@ impl View {
         Ok(())
     }
 
-    /// Lets all pages be read (`Signal`), as they are in the snapshot of a transaction that only reads,
-    /// or outside of one as the base pages are. The caller has the turn.
+    /// Lets all pages be read (`Signal`): as the snapshot of a transaction that only reads has them, or outside of one
+    /// as the base pages are. The caller has the turn.
     pub fn let_all_be_read(&self, in_transaction: bool) -> std::io::Result<()> {
         self.check_turn();
         if self.mapped() == 0 || self.all_readable.swap(true, Ordering::Relaxed) && !in_transaction

@@ -158,8 +158,8 @@ fn every_flipped_byte_is_found() {
     let report = heap.check(&memory).unwrap();
     let pages = report.pages as usize;
     let mut meaningful: Vec<usize> = (0..24).collect();
-    // The commons to the end of its lists, the first directory and leaf, the arenas' counts and
-    // lists (a reserve's start means nothing when there is none), the names' header.
+    // The commons to the end of its lists; the first directory and leaf; the arenas' counts and lists; the names'
+    // header. A reserve's start means nothing when there is none.
     meaningful.extend(COMMONS..COMMONS + 64 + 1024);
     meaningful.extend((MAP_ROOT..MAP_ROOT + 4096).step_by(61));
     meaningful.extend(DIRECTORY..DIRECTORY + 16);

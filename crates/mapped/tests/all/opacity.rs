@@ -1,5 +1,5 @@
-//! Every reader sees one state. Invariants over several pages are asserted inside of transactions, also of
-//! transactions that will not commit, and in snapshots that are kept while the ring wraps (I8).
+//! Every reader sees one state. Invariants over several pages are asserted inside of transactions, also of those that
+//! will not commit. So they are in snapshots that are kept while the ring wraps (I8).
 
 use crate::common::{
     self, Fallible, MECHANISMS, PAGE, Shared, mechanism_of, options, role, say, spawn, word,

@@ -341,7 +341,7 @@ impl Running {
         let n = random.below(self.savepoints.len() as u64) as usize;
         self.savepoints.truncate(n + 1);
         let (savepoint, sees) = &self.savepoints[n];
-        match self.transaction.roll_back_to(savepoint) {
+        match self.transaction.rollback_to(savepoint) {
             Ok(()) => (),
             Err(SegmentError::Conflict { .. }) => return false,
             Err(error) => panic!("roll back: {error}"),

@@ -22,8 +22,8 @@
 //! **Invariants:** entries that another writer appends meanwhile raise no alarm. The copies are asked from the last one of
 //! the chain on. A copy that seems to lack an entry is asked for it once more, after that entry was seen elsewhere. The
 //! register is then the same as before.
-//! The beginning of the log may be deleted, on some copies before others. So a copy that has a later entry lacks none, and
-//! once there is a boundary, a copy is not judged that has entries of a fence's length alone.
+//! The beginning of the log may be deleted, on some copies before others. So a copy that has a later entry lacks none. Once
+//! there is a boundary, a copy whose entries all have a fence's length is not judged.
 //!
 //! A copy that gives no answer is not compared. If it is excluded, and knows more, it is left as it is when it comes back
 //! ([`joining`](super::joining)).

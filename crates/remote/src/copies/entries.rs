@@ -36,7 +36,7 @@ pub(super) struct Tenure {
 
 impl Tenure {
     /// Forgets its state, unless it is good for this number: the next one after the last that is on all copies, while
-    /// no other writer was seen ([`super`], rule 4). A process that claims the log again has read others' entries, and
+    /// no other writer was seen ([`super`], rule 3). A process that claims the log again has read others' entries, and
     /// the set of its last append may be an old one.
     fn renew_for(&mut self, number: u64, seen: &View) {
         self.renew(seen);

@@ -23,7 +23,7 @@ use std::str::FromStr;
 /// The name of a state of a register, as `--put-back` shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StateName {
-    /// Its generation.
+    /// The count of changes of the register up to it.
     pub generation: u64,
     /// The random number of the process that wrote it; of a state of an earlier program, which has none, the checksum of
     /// its text.
@@ -59,7 +59,7 @@ impl FromStr for StateName {
 /// A state, and the places that know it or do not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KnownState {
-    /// Its name.
+    /// Its name, as `--put-back` takes it.
     pub name: StateName,
     /// The copies in its set.
     pub in_sync: Vec<String>,

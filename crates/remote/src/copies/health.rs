@@ -8,7 +8,8 @@ use super::record::{SetRecord, Standing};
 use super::remembered::remembered_at;
 use super::witness::seen_at;
 use super::{OpenPlaces, WITHOUT_ANCESTRY, spelling_of};
-use crate::place::{RemoteOptions, open_keeper};
+use crate::options::RemoteOptions;
+use crate::place::open_keeper;
 use sardonyx_storage::remote_log::store::{RemoteStore, StoreError};
 use std::path::Path;
 

@@ -9,9 +9,8 @@
 //! A copy with several entries that the log has not may have acknowledged ones, which restored copies have lost. It is left
 //! as it is, for a person.
 //!
-//! Only the writer does that, and only once an entry of its own is on all copies ([`super`], rule 4). Up to the number that
-//! of the register's record for a copy, its entries are not compared; all else is, byte by byte. Large objects are
-//! compared by name and length, since their names are their creators' own.
+//! Only the writer does that, and only once an entry of its own is on all copies ([`super`], rule 4). The copy's entries up
+//! to the number that the register records for it are not compared; all else is, byte by byte. Large objects are compared by name and length, since their names are their creators' own.
 
 use super::Copies;
 use super::ancestry::After;

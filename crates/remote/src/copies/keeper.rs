@@ -5,6 +5,7 @@
 //! failed. Any later change that succeeds makes it fail for good.
 
 use super::ancestry::Author;
+use super::doubts::read_whole;
 use super::record::SetRecord;
 use super::remembered::Remembered;
 use sardonyx_base::sync::Mutex;
@@ -67,8 +68,10 @@ impl Keeper {
     /// The keeper's; it is damaged; it is older than this host remembers.
     pub fn look(&self) -> Result<Option<Arc<View>>, StoreError> {
         let before = self.remembered.as_ref().map(Remembered::before);
-        let stored = self.place.read_register(Register::Copies)?;
-        let view = stored.map(|stored| self.view(stored)).transpose()?;
+        let view = read_whole(
+            || self.place.read_register(Register::Copies),
+            |stored| self.view(stored),
+        )?;
         if let (Some(remembered), Some(before)) = (&self.remembered, &before) {
             let found = view.as_ref().map(|view| &view.record);
             remembered.found(before, found, &self.place.place())?;

@@ -15,9 +15,10 @@
 //!   copy; - `putting_back`, `evidence`: that state at the keeper again; - `health`: the set for people;
 //! - `ends`, `bases`: copies that were restored while the register stayed;
 //! - `changing`: other places, which a person asks for; - `members`, `life`: the copies; - `chain`: one item along the
-//!   chain; - `entries`, `objects`: the store's interface;
+//!   chain; - `entries`, `objects`: the store's interface; - `spelling`: places as users write them; - `time`: the clock;
 //! - `joining`: how a copy comes back; - `maintaining`: the thread that lets it; - `exploration`, `schedules`: all of it
-//!   beside faults, drawn and by hand.
+//!   beside faults, drawn and by hand; - `restored_world`, `sites`: the places and the restored keepers of tests; - `planted`:
+//!   rules that a test leaves out.
 //!
 //! # The rules
 //!
@@ -32,7 +33,7 @@
 //!    append. It does so again when it has seen another writer in the register. It also does so before an append whose
 //!    number does not follow the last that it knows to be on all copies. So appends on one state have consecutive
 //!    numbers, also if the process claims the log again, or loses a number to another one. Others have appended the
-//!    numbers in between, perhaps on another set. It changes the register while no append is on its way. If a
+//!    numbers in between, perhaps on another set. It changes the register only while none of its appends is under way. If a
 //!    replacement has no answer it appends nothing until another one has succeeded, after which the first one never
 //!    will.
 //! 4. *A writer that was superseded acknowledges nothing that is lost.* Let P append with the set V. Let T be the
@@ -45,9 +46,9 @@
 //!    lives that have ended.
 //! 5. *A copy that comes back has nothing of its own.* Its entries behind the number in the register are compared with
 //!    the log. If one entry differs it begins a new life ([`life`]), in which no earlier request can change anything.
-//!    Entries of the log are never deleted or replaced, except at the log's beginning. Late appends of P have numbers
-//!    up to n, which a copy that joined has. Entries of an earlier life are deleted, except possible fences.
-//! 6. *An emptied copy is no copy.* It has not the mark of its life, which is read when it is opened and when it is
+//!    Entries of the log are never deleted or replaced, except at the log's beginning. Late appends of a superseded writer
+//!    have numbers up to its successor's first entry, which a copy that joined has. Entries of an earlier life are deleted, except possible fences.
+//! 6. *An emptied copy is no copy.* It lacks the object that names its life (its *mark*), which is read when it is opened and when it is
 //!    filled, and begins a new one. A connection to a store over TCP goes only to the store that it was opened with,
 //!    not to another one at the address later. Other stores have no such number. One that is emptied under a running
 //!    process is taken for the copy that it was.
@@ -71,13 +72,14 @@ mod chain;
 mod changing;
 #[cfg(test)]
 mod changing_tests;
+mod doubts;
 mod ends;
 #[cfg(test)]
 mod ends_tests;
 mod entries;
 mod evidence;
 #[cfg(test)]
-mod exploration;
+pub(crate) mod exploration;
 mod health;
 mod joining;
 mod keeper;
@@ -115,7 +117,8 @@ pub use putting_back::{PutBack, PutBackOutcome, put_back};
 pub use record::{CopyRecord, SetRecord, Standing};
 pub(crate) use spelling::Spelling;
 
-use crate::place::{RemoteOptions, open_keeper, open_plain};
+use crate::options::RemoteOptions;
+use crate::place::{open_keeper, open_plain};
 use changing::Changing;
 use entries::Tenure;
 use joining::Fillings;

@@ -11,6 +11,7 @@
 //! another one of the set leaves the set, so that it is compared with the log and filled: it may have been restored from
 //! a backup.
 
+use super::doubts::DOUBTS_MAX;
 use super::evidence::{Evidence, KnownState, Refused, StateName, is_after, name_of};
 use super::keeper::{Keeper, Replaced};
 use super::life::identity_at;
@@ -20,7 +21,8 @@ use super::remembered::remembered_at;
 use super::spelling::Spelling;
 use super::witness::tell;
 use super::{OpenPlaces, check_places, spelling_of};
-use crate::place::{RemoteOptions, open_keeper};
+use crate::options::RemoteOptions;
+use crate::place::open_keeper;
 use sardonyx_base::events;
 use sardonyx_storage::remote_log::shell::now;
 use sardonyx_storage::remote_log::store::{Register, StoreError};
@@ -118,10 +120,23 @@ pub(super) fn put_back_at(
     known: impl FnOnce(&[String], Option<u64>) -> Result<Option<SetRecord>, StoreError>,
 ) -> Result<PutBackOutcome, Unfinished> {
     let because = |reason: String| Unfinished::Refused(Refused::Because(reason));
-    let stored = keeper.place.read_register(Register::Copies)?;
-    let version = stored.as_ref().map(|stored| stored.version.clone());
-    // A damaged one counts as none, and is replaced.
-    let there = stored.and_then(|stored| SetRecord::decode(&stored.bytes).ok());
+    // One that stays damaged counts as none, and is replaced.
+    let mut doubts = 0;
+    let (version, there) = loop {
+        let stored = keeper.place.read_register(Register::Copies)?;
+        let there = stored
+            .as_ref()
+            .map(|stored| SetRecord::decode(&stored.bytes));
+        match there {
+            Some(Err(_)) if doubts < DOUBTS_MAX => doubts += 1,
+            there => {
+                break (
+                    stored.map(|stored| stored.version),
+                    there.and_then(Result::ok),
+                );
+            }
+        }
+    };
     let identity = match &there {
         Some(record) => Some(record.identity),
         // The object may be lost or damaged, too.

@@ -55,11 +55,11 @@ impl Standing {
 /// A copy of the log, as the register has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CopyRecord {
-    /// Its place.
+    /// Its address, as in `copies:`.
     pub place: String,
     /// Its life, from 1: the content of an earlier one does not count.
     pub life: u64,
-    /// Its standing.
+    /// In the set, joining, or out.
     pub standing: Standing,
     /// Up to this number the entries that it has are those of the log.
     pub complete: u64,

@@ -14,6 +14,7 @@
 //! hosts that used it: what is left is as the backup has it.
 
 use super::ancestry::After;
+use super::doubts::read_whole;
 use super::keeper::{Keeper, View};
 use super::members::{Members, Wait};
 use super::planted::{self, Planted};
@@ -73,14 +74,15 @@ impl Seen {
     /// # Errors
     /// The store's; it is damaged.
     pub fn read(&self, store: &dyn RemotePlace) -> Result<Option<SetRecord>, StoreError> {
-        let Some(bytes) = store.read_object(&self.name)? else {
-            return Ok(None);
-        };
-        let record = SetRecord::decode(&bytes).map_err(|misread| StoreError::Setup {
-            place: store.place(),
-            reason: format!("its object {}: {misread}", self.name),
-        })?;
-        Ok(Some(record))
+        read_whole(
+            || store.read_object(&self.name),
+            |bytes| {
+                SetRecord::decode(&bytes).map_err(|misread| StoreError::Setup {
+                    place: store.place(),
+                    reason: format!("its object {}: {misread}", self.name),
+                })
+            },
+        )
     }
 }
 

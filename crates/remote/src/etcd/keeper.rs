@@ -9,7 +9,7 @@ use super::credentials::Credentials;
 use super::error::EtcdError;
 use super::http::Http;
 use super::place::EtcdPlace;
-use crate::place::{NO_LOG, RemoteOptions};
+use crate::options::{NO_LOG, RemoteOptions};
 use sardonyx_base::sync::Mutex;
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, check_object_name};
 use sardonyx_storage::remote_log::store::{

@@ -5,7 +5,7 @@
 //! transaction compares that and puts the value, at once.
 //!
 //! ```text
-//! NAME/copies, NAME/primary, NAME/boundary    the registers
+//! NAME/boundary, primary, copies, hosts       the registers
 //! NAME/objects/…                              a few small objects: the identity of the set of copies
 //! ```
 //!

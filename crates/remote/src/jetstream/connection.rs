@@ -11,7 +11,7 @@ use super::configuration::{StreamConfiguration, objection_to_server};
 use super::credentials::Credentials;
 use super::place::JetStreamPlace;
 use super::stream::{Condition, Message, Published, Stored, Stream};
-use crate::place::RemoteOptions;
+use crate::options::RemoteOptions;
 use crate::requests::Requests;
 use crate::several::AT_ONCE;
 use crate::shown::{shortened, shown};

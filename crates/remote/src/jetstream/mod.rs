@@ -19,7 +19,7 @@ mod subjects;
 #[cfg(test)]
 mod tests;
 
-use crate::place::RemoteOptions;
+use crate::options::RemoteOptions;
 use crate::probe;
 use connection::NatsStream;
 use log::JetStreamLog;

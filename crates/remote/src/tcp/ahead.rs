@@ -1,13 +1,13 @@
-//! Groups of the next entry, sent to the server while that writes the entry before: when it is the entry's turn, its end alone is
-//! left to be sent. They go on a connection of their own, whose thread at the server has nothing else to do.
+//! Groups of the next entry, sent while the server writes the one before, so that only the entry's end is left to send. They go on a connection of their own, whose thread at the server has nothing else to do.
 //!
 //! No entry depends on it. One that does not begin with these groups, or whose connection has broken, is sent whole. The
 //! connection is made before a group is given to it, and no entry waits for that. After a failure, many entries are sent whole
-//! before another connection is made: the server may have no place for it.
+//! before another connection is made: the server may have no place for it. The log waits for the end of a group that is being
+//! sent, so a connection that takes nothing for a second has failed, too.
 
-use super::client::is_open;
+use super::TcpLog;
+use super::link::Link;
 use super::message::EntryRequest;
-use super::{Link, TcpLog};
 use sardonyx_base::crc32c::{crc32c, crc32c_joined};
 use sardonyx_base::greeting::{send, send_summed};
 use sardonyx_base::sync::Mutex;
@@ -23,6 +23,9 @@ pub(super) const WHOLE_AFTER_FAILURE: u32 = 1000;
 
 /// So long a connection may take to be made: the end of its log waits for it.
 const CONNECT_MAX: Duration = Duration::from_secs(1);
+
+/// So long a write may wait for room on the connection: the log waits with it.
+pub(super) const SEND_MAX: Duration = Duration::from_secs(1);
 
 /// Groups that are at the server, in order, for an entry on this connection.
 #[derive(Debug)]
@@ -74,7 +77,7 @@ impl Ahead {
     /// The groups of the entry whose turn it is, once.
     pub fn take(&self) -> Option<Sent> {
         let sent = self.ready.lock().take()?;
-        let is_there = is_open(&*sent.link.connection);
+        let is_there = sent.link.connection.is_open();
         if !is_there {
             self.failed();
         }
@@ -113,15 +116,16 @@ pub(super) fn finish(
 impl TcpLog {
     /// Has a connection for the first group of an entry.
     fn has_link_ahead(&self) -> bool {
-        let is_there = |link: &Link| is_open(&*link.connection);
+        let is_there = |link: &Link| link.connection.is_open();
         if self.ahead.link.lock().as_ref().is_some_and(is_there) {
             return true;
         }
         if self.ahead.pause.load(Ordering::SeqCst) > 0 {
             return false;
         }
+        let is_limited = |link: &Link| link.connection.limit_writes(SEND_MAX).is_ok();
         match self.link_within(CONNECT_MAX, "connect") {
-            Ok(link) if link.takes_ahead => {
+            Ok(link) if link.takes_ahead && is_limited(&link) => {
                 *self.ahead.link.lock() = Some(link);
                 return true;
             }

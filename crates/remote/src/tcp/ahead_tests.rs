@@ -1,6 +1,7 @@
 //! Entries whose groups are at the server before their turn comes.
 
-use super::ahead::WHOLE_AFTER_FAILURE;
+use super::ahead::{SEND_MAX, WHOLE_AFTER_FAILURE};
+use super::link::{Link, Socket};
 use super::message::{ENDING_BYTES, EntryRequest};
 use super::receiving::{Received, Receiver};
 use super::tests::{options, serve, trust};
@@ -20,6 +21,7 @@ use sardonyx_storage::remote_log::store::{Appended, RemoteStore};
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Groups as a log hands them over, of some lengths.
 fn groups() -> Vec<Arc<DurableGroup>> {
@@ -127,7 +129,7 @@ fn an_entry_whose_connection_broke_is_sent_whole_at_once() {
     send_ahead(&log, &groups[0]);
     log.end();
     let sent = log.ahead.take().unwrap();
-    let socket = sent.link.connection.socket().try_clone().unwrap();
+    let socket = sent.link.connection.socket().unwrap().try_clone().unwrap();
     socket.shutdown(std::net::Shutdown::Both).unwrap();
     log.ahead.put(sent);
     is_sent_whole_and_no_other_connection_is_made(&store, &log);
@@ -155,6 +157,40 @@ fn a_server_without_a_place_for_another_connection_gets_entries_whole() {
     log.end();
     log.keep(links.swap_remove(0));
     is_sent_whole_and_no_other_connection_is_made(&store, &log);
+}
+
+#[test]
+fn a_connection_that_takes_no_more_groups_is_given_up_before_the_time_of_a_request_is_over() {
+    let store = Arc::new(MemoryStore::new());
+    let (_server, log) = log(&store);
+    let limit_of = |link: &Link| link.connection.socket().unwrap().write_timeout().unwrap();
+    assert!(log.prepare());
+    let whole = log.ahead.link().lock().take().unwrap();
+    assert_eq!(limit_of(&whole), Some(SEND_MAX));
+    // The other end of this one reads nothing. The limit is a shorter one, not to wait for it here.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let _stalled = listener.accept().unwrap();
+    client
+        .set_write_timeout(Some(Duration::from_millis(1)))
+        .unwrap();
+    *log.ahead.link().lock() = Some(Link {
+        connection: Box::new(Socket(Box::new(client))),
+        takes_ahead: true,
+    });
+    let groups = groups();
+    // More than the system takes.
+    (0..200).for_each(|_| log.send(&groups[2]));
+    log.end();
+    is_sent_whole_and_no_other_connection_is_made(&store, &log);
+    // A connection that took its groups is one for any request, with the time of one.
+    *log.ahead.link().lock() = Some(whole);
+    log.send(&groups[0]);
+    log.end();
+    let entry = entry(2, &groups);
+    assert_eq!(log.append_entry(2, &entry).unwrap(), Appended::Ok);
+    let request_limit = options(trust(None)).request_limit;
+    assert_eq!(log.kept_limits().unwrap().1, Some(request_limit));
 }
 
 #[test]

@@ -347,6 +347,7 @@ fn number_of(register: Register) -> u8 {
         Register::Boundary => 0,
         Register::Primary => 1,
         Register::Copies => 2,
+        Register::Hosts => 3,
     }
 }
 
@@ -355,6 +356,7 @@ fn register(reader: &mut Reader<'_>) -> Option<Register> {
         0 => Some(Register::Boundary),
         1 => Some(Register::Primary),
         2 => Some(Register::Copies),
+        3 => Some(Register::Hosts),
         _ => None,
     }
 }
@@ -381,6 +383,7 @@ mod tests {
             Request::Remove(vec![]),
             Request::ReadRegister(Register::Boundary),
             Request::ReadRegister(Register::Copies),
+            Request::ReadRegister(Register::Hosts),
             Request::SwapRegister(Register::Primary, None, b""),
             Request::SwapRegister(Register::Primary, Some(RegisterVersion("v".into())), b"b"),
             Request::CreateObject("bases/1", b"bytes"),
@@ -464,7 +467,7 @@ mod tests {
             &[11],
             &[255],
             &[1, 2],
-            &[5, 3],
+            &[5, 4],
             &[2, 255, 255, 255, 255],
         ] {
             assert!(Request::decode(body).is_err(), "{body:?}");

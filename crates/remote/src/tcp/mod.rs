@@ -11,21 +11,26 @@
 //! ([`StoreError::Unclear`](sardonyx_storage::remote_log::store::StoreError::Unclear)).
 //!
 //! - `message`: requests and answers as bytes; `client`: the store's interface; `ahead`: groups of the next entry;
-//! - `server`: connections; `receiving`: their requests.
+//! - `server`: connections; `session`: the requests of one, and their answers; `receiving`: how a request comes;
+//! - `link`: sockets of a client. `client` and `session` have none, so `exploration` runs them over a network in virtual time.
 
 mod ahead;
 #[cfg(test)]
 mod ahead_tests;
 mod client;
+#[cfg(test)]
+mod exploration;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod link;
 mod message;
+mod planted;
 mod receiving;
 mod server;
+mod session;
 #[cfg(test)]
 mod tests;
 
-use client::Link;
 pub use client::{TLS_VARIABLE, TOKEN_FILE_VARIABLE, TcpLog};
 pub use server::{StoreServer, StoreServerError};
 

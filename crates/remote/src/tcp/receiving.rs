@@ -8,9 +8,9 @@ use super::message::{ENDING_BYTES, ENTRY_REQUEST_BYTES, EntryRequest, Request};
 use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX};
 use sardonyx_base::crc32c::crc32c_of_rest;
 use sardonyx_base::frame::{Body, FrameError, Incoming};
-use sardonyx_base::transport::Connection;
 use sardonyx_storage::remote_log::entry::ENTRY_HEAD_BYTES;
 use sardonyx_storage::remote_log::received::ReceivedEntry;
+use std::io::Read;
 
 /// Memory of a request that is kept for the next one of its connection: registers and short lists fit.
 const BODY_BYTES_KEPT: usize = 64 << 10;
@@ -41,7 +41,7 @@ impl Receiver {
     ///
     /// # Errors
     /// Nothing more can be read from the connection.
-    pub fn next(&mut self, stream: &mut Box<dyn Connection>) -> Result<Received<'_>, FrameError> {
+    pub fn next(&mut self, stream: &mut impl Read) -> Result<Received<'_>, FrameError> {
         let mut incoming = Incoming::begin(stream, &(1..=BODY_BYTES_MAX))?;
         self.body.clear(BODY_BYTES_KEPT);
         incoming.read_into(stream, ENTRY_REQUEST_BYTES, &mut self.body)?;
@@ -108,7 +108,7 @@ impl Receiver {
     /// Reads the rest of a frame behind the bytes of the entry.
     fn receive(
         &mut self,
-        stream: &mut Box<dyn Connection>,
+        stream: &mut impl Read,
         mut incoming: Incoming,
     ) -> Result<(), FrameError> {
         let (before, bytes) = (incoming.sum(), incoming.left());

@@ -4,12 +4,12 @@
 //! time, and one answer, of at most 65 MiB; or parts of one entry that come ahead, of at most 64 MiB. An idle connection keeps at
 //! most 32 MiB besides such parts. It is closed after a minute, and its client opens another one.
 
-use super::message::{Answer, Failed, Request};
-use super::receiving::{Received, Receiver};
+use super::session::{Session, broke};
 use super::{CONTENT_BYTES_MAX, PROTOCOL, TAKES_AHEAD};
-use crate::place::{RemoteOptions, open};
+use crate::options::RemoteOptions;
+use crate::place::open;
 use crate::served::ServedLog;
-use sardonyx_base::greeting::{GreetingError, Trust, send};
+use sardonyx_base::greeting::{GreetingError, Trust};
 use sardonyx_base::listening::Listening;
 use sardonyx_base::random::system_random;
 use sardonyx_storage::remote_log::objects::RemotePlace;
@@ -31,9 +31,6 @@ const IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// So long a client may take to read an answer.
 const WRITE_MAX: Duration = Duration::from_secs(30);
-
-/// The most bytes of entries in one answer; one entry may be longer.
-const ANSWER_BYTES_MAX: usize = 16 << 20;
 
 /// The object with the random number of the store.
 const IDENTITY_OBJECT: &str = "server/identity";
@@ -142,7 +139,7 @@ impl Drop for Served<'_> {
 
 /// The welcome of a client: the most bytes of an entry, the random number with which this store began, and what it can do
 /// beyond the first version. A store that was emptied begins with another number.
-fn welcome(store: &dyn RemotePlace) -> Result<Vec<u8>, StoreError> {
+pub(super) fn welcome(store: &dyn RemotePlace) -> Result<Vec<u8>, StoreError> {
     // On a full disk nothing can be created, and existing entries are served all the same.
     let identity = match store.read_object(IDENTITY_OBJECT)? {
         Some(identity) => identity,
@@ -175,77 +172,8 @@ fn answer_all(
     let limits = stream.socket().set_read_timeout(Some(IDLE_MAX));
     let limits = limits.and_then(|()| stream.socket().set_write_timeout(Some(WRITE_MAX)));
     limits.map_err(|source| broke("set a time limit", source))?;
-    let mut receiver = Receiver::default();
+    let mut session = Session::default();
     loop {
-        let answer = match receiver.next(&mut stream)? {
-            Received::Part => continue,
-            Received::Entry(number, entry) => {
-                let appended = store.append_received(number, entry);
-                answer_of(store, appended.map(Answer::Appended))
-            }
-            Received::Request(Ok(request)) => answer_of(store, answer(store, request)),
-            Received::Request(Err(error)) => Answer::Failed(Failed::Refused {
-                what: "the request".into(),
-                reason: error.to_string(),
-            }),
-        };
-        receiver.clear();
-        send(&mut stream, &[&answer.encode()]).map_err(|source| broke("answer", source))?;
+        session.answer_next(store, &mut stream)?;
     }
-}
-
-fn answer_of(store: &dyn RemotePlace, answer: Result<Answer, StoreError>) -> Answer {
-    answer.unwrap_or_else(|error| Answer::Failed(failed(store, error)))
-}
-
-fn broke(operation: &'static str, source: io::Error) -> GreetingError {
-    GreetingError::Broke {
-        operation,
-        source: Arc::new(source),
-    }
-}
-
-/// The error as a client gets it. A store that takes nothing more is opened again by the next process, which knows the
-/// result of the request: so the client asks again.
-fn failed(store: &dyn RemotePlace, error: StoreError) -> Failed {
-    match error.into() {
-        Failed::Refused { what, reason } if store.failure().is_some() => {
-            Failed::Unclear { what, reason }
-        }
-        failed => failed,
-    }
-}
-
-fn answer(store: &dyn RemotePlace, request: Request<'_>) -> Result<Answer, StoreError> {
-    Ok(match request {
-        Request::AppendAt(number, bytes) => Answer::Appended(store.append_at(number, bytes)?),
-        Request::ReadSeveral(numbers) => {
-            let (mut found, mut bytes) = (Vec::new(), 0);
-            for number in numbers {
-                let entry = store.read(number)?;
-                bytes += entry.as_ref().map_or(0, Vec::len);
-                if bytes > ANSWER_BYTES_MAX && !found.is_empty() {
-                    break;
-                }
-                found.push(entry);
-            }
-            Answer::Found(found)
-        }
-        Request::List(from) => Answer::Listed(store.list(from)?),
-        Request::Remove(numbers) => {
-            store.remove(&numbers)?;
-            Answer::Removed
-        }
-        Request::ReadRegister(register) => Answer::Register(store.read_register(register)?),
-        Request::SwapRegister(register, expected, bytes) => {
-            Answer::Swapped(store.swap_register(register, expected.as_ref(), bytes)?)
-        }
-        Request::CreateObject(name, bytes) => Answer::Appended(store.create_object(name, bytes)?),
-        Request::ReadObject(name) => Answer::Found(vec![store.read_object(name)?]),
-        Request::ListObjects(folder) => Answer::Objects(store.list_objects(folder)?),
-        Request::RemoveObjects(names) => {
-            store.remove_objects(&names)?;
-            Answer::Removed
-        }
-    })
 }

@@ -3,7 +3,7 @@
 use super::client::check_address;
 use super::{PROTOCOL, StoreServer, TcpLog};
 use crate::encrypted::{EncryptedLog, Keys};
-use crate::place::RemoteOptions;
+use crate::options::RemoteOptions;
 use crate::rules::{keeps_the_contract, own_in_turn};
 use sardonyx_base::greeting::Trust;
 use sardonyx_base::random::Random;
@@ -94,7 +94,7 @@ fn a_connection_that_answered_about_a_register_has_the_limit_of_others_afterward
     };
     let log = TcpLog::open(&address, &options).unwrap();
     assert_eq!(log.read_register(Register::Primary).unwrap(), None);
-    assert_eq!(log.kept_limit(), Some(Duration::from_secs(600)));
+    assert_eq!(log.kept_limits().unwrap().0, Some(Duration::from_secs(600)));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The tests of stores that others keep: one program, with a module for stores in this process and one for a real one.
+//! The tests of stores: `contract` in this process, `processes` over TCP, `real` and `keeper` on real stores.
 
 #[path = "../../../storage/tests/all/alone.rs"]
 mod alone;

@@ -4,7 +4,7 @@ use super::line::{Line, PART_BYTES_MAX};
 use super::words::{Words, is};
 use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Expiry, Kind, Live, State};
-use crate::events::{GENERIC, STRING};
+use crate::event_classes::{GENERIC, STRING};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;

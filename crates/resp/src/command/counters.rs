@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data};
 use crate::data::{Expiry, Kind, Live};
-use crate::events::STRING;
+use crate::event_classes::STRING;
 use crate::failure::Failure;
 use crate::number::{
     INTEGER_BYTES_MAX, decimal_text, float, integer, integer_text, parse_decimal, parse_float,
@@ -55,11 +55,11 @@ pub(super) const COMMANDS: &[Command] = &[
 ];
 
 fn add(data: &mut Live<'_, '_>, key: &[u8], amount: i64) -> Result<Reply, Failure> {
-    let found = data.with_string(key, |entry, value| (*entry, parse_integer(value)))?;
+    let found = data.string_to_change(key, parse_integer)?;
     let (before, number) = match found {
         Some((entry, Some(number))) => (Some(entry), number),
         Some((_, None)) => return Err(Failure::NotInteger),
-        None => (data.entry_to_change(key)?, 0),
+        None => (None, 0),
     };
     let sum = number.checked_add(amount);
     let sum = sum.ok_or(Failure::Told("ERR increment or decrement would overflow"))?;

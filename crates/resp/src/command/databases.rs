@@ -5,7 +5,7 @@ use super::words::{Words, is};
 use super::{Command, FAST, MORE, NO_KEYS, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::databases::database;
 use crate::data::{Data, Entry, Kind, Live, State, check_key};
-use crate::events::GENERIC;
+use crate::event_classes::GENERIC;
 use crate::failure::Failure;
 use crate::number::{integer, parse_integer};
 use crate::reply::Reply;

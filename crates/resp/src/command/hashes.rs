@@ -6,7 +6,7 @@ use super::pairs::random_elements;
 use super::words::{Words, check_random_pairs, random_count};
 use super::{Command, ELEMENT, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Kind, Live, Pair, State, check_key};
-use crate::events::HASH;
+use crate::event_classes::HASH;
 use crate::failure::Failure;
 use crate::number::{INTEGER_BYTES_MAX, float, integer, integer_text, parse_integer};
 use crate::reply::Reply;

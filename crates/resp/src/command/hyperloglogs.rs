@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::{ALL_KEYS, Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Expiry, Kind, Live, State};
-use crate::events::STRING;
+use crate::event_classes::STRING;
 use crate::failure::Failure;
 use crate::hyperloglog::{HyperLogLog, Wrong};
 use crate::reply::Reply;

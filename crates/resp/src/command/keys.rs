@@ -4,7 +4,7 @@ use super::line::Line;
 use super::words::{is, point_in_time};
 use super::{ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, SHORT, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Live, State};
-use crate::events::GENERIC;
+use crate::event_classes::GENERIC;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;

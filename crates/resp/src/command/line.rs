@@ -74,8 +74,11 @@ fn shown(byte: u8) -> String {
     }
 }
 
+/// The places of so many parts take no memory of their own.
+pub(super) const FEW_PARTS: usize = 6;
+
 /// The places of a command's parts in its bytes.
-pub(super) type Parts = SmallVec<[Range<u32>; 6]>;
+pub(super) type Parts = SmallVec<[Range<u32>; FEW_PARTS]>;
 
 /// A command's parts: its name, and its arguments.
 #[derive(Clone, PartialEq, Eq)]
@@ -218,16 +221,33 @@ impl Decoder {
         *self = Decoder::new(self.command_bytes_max);
     }
 
+    /// The next command, if it has arrived whole, as nearly all have, and its name is one that is meant. Takes nothing otherwise.
+    #[inline]
+    pub fn next_whole(
+        &mut self,
+        input: &mut BytesMut,
+        is_meant: impl FnOnce(&[u8]) -> bool,
+    ) -> Option<Line> {
+        if self.missing.is_some() {
+            return None;
+        }
+        let (parts, end) = whole::parts(input)?;
+        let name = parts.first()?;
+        let is_it = end <= self.command_bytes_max
+            && is_meant(&input[name.start as usize..name.end as usize]);
+        if !is_it {
+            return None;
+        }
+        // An inline command may have been looked for before.
+        self.searched = 0;
+        let bytes = input.split_to(end).freeze();
+        Some(Line { bytes, parts })
+    }
+
     /// The next command, if it is whole. Empty ones are skipped.
     pub fn next(&mut self, input: &mut BytesMut) -> Result<Option<Line>, ProtocolError> {
-        if self.missing.is_none()
-            && let Some((parts, end)) = whole::parts(input)
-            && end <= self.command_bytes_max
-        {
-            // An inline command may have been looked for before.
-            self.searched = 0;
-            let bytes = input.split_to(end).freeze();
-            return Ok(Some(Line { bytes, parts }));
+        if let Some(line) = self.next_whole(input, |_| true) {
+            return Ok(Some(line));
         }
         loop {
             let missing = match self.missing {

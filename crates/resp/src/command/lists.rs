@@ -5,7 +5,7 @@ use super::strings::places;
 use super::words::{Words, count as count_of, is};
 use super::{COUNTED, Command, FAST, MORE, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Kind, Live, State};
-use crate::events::LIST;
+use crate::event_classes::LIST;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -480,6 +480,7 @@ fn move_between(
     let Some(source) = data.entry_to_change_of(from, Kind::List)? else {
         return Ok(Reply::Null);
     };
+    // A destination of another kind is refused before the source has changed.
     data.entry_to_change_of(to, Kind::List)?;
     let Some(value) = take_silently(data, from, &source, 1, from_front)?.pop() else {
         return Ok(Reply::Null);

@@ -3,6 +3,9 @@
 //! Each family has a module, with a table of its commands at the top; [`find`] searches all of them. A command on data
 //! is a function of the transaction's [`Data`] and the [`Line`] that was sent. The session runs commands of the
 //! connection, in `session`.
+//!
+//! A command checks all its keys (`check_key`, kind, `entry_to_change`) before it changes one, since a refused command
+//! changes nothing. Two keys may be the same. Each changed key gets an event. A new command: `docs/internals/redis.md`.
 
 mod bitfields;
 mod bits;
@@ -18,10 +21,11 @@ pub(crate) mod line;
 mod lists;
 mod messages;
 mod objects;
+pub(crate) mod of_session;
 mod pairs;
 mod payloads;
 mod places;
-pub(crate) mod popping;
+mod popping;
 mod range;
 mod scan;
 mod scripts;
@@ -34,6 +38,7 @@ mod sorting;
 pub(crate) mod streams;
 mod strings;
 pub(crate) mod subcommands;
+pub(crate) mod waiting;
 mod whole;
 pub(crate) mod words;
 
@@ -95,6 +100,7 @@ pub(crate) struct Command {
     pub arity: i32,
     pub flags: u16,
     /// The numbers of the first and the last part that is a key, and the step; the last counts from the end, if negative.
+    /// The access to each is in `session::command_about::key_flags`.
     pub keys: (i32, i32, i32),
     pub summary: &'static str,
     /// Runs it on data; `None` if the session runs it.
@@ -187,8 +193,8 @@ const FAMILIES: &[(&str, &[Command])] = &[
     ("scripting", libraries::COMMANDS),
     ("scripting", scripts::COMMANDS),
     ("pubsub", messages::COMMANDS),
-    ("pubsub", crate::session::LISTENING),
-    ("connection", crate::session::COMMANDS),
+    ("pubsub", of_session::LISTENING),
+    ("connection", of_session::COMMANDS),
 ];
 
 /// All commands, with the name of their family.
@@ -201,19 +207,37 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static Command)> {
 #[inline]
 pub(crate) fn find(name: &[u8]) -> Option<&'static Command> {
     thread_local! {
-        /// The command found last: clients send the same one again and again.
-        static LAST: Cell<Option<&'static Command>> = const { Cell::new(None) };
+        /// The command found last, with its name as it was sent: clients send the same one again and again.
+        static LAST: Cell<(u64, Option<&'static Command>)> = const { Cell::new((0, None)) };
     }
-    if let Some(last) = LAST.get()
-        && last.name.as_bytes().eq_ignore_ascii_case(name)
-    {
-        return Some(last);
+    let word = short_word(name);
+    let (last, command) = LAST.get();
+    if word != 0 && word == last {
+        return command;
     }
     let found = search(name);
     if found.is_some() {
-        LAST.set(found);
+        LAST.set((word, found));
     }
     found
+}
+
+/// The bytes of a name and its length in one word; 0 of a longer name.
+#[inline]
+fn short_word(name: &[u8]) -> u64 {
+    let word = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(0, |word, byte| word << 8 | u64::from(*byte))
+    };
+    let of_length = (name.len() as u64) << 56;
+    match name {
+        [a, b, c] => of_length | word(&[*a, *b, *c]),
+        [a, b, c, d] => of_length | word(&[*a, *b, *c, *d]),
+        [a, b, c, d, e] => of_length | word(&[*a, *b, *c, *d, *e]),
+        _ if name.len() <= 7 => of_length | word(name),
+        _ => 0,
+    }
 }
 
 fn search(name: &[u8]) -> Option<&'static Command> {
@@ -235,6 +259,13 @@ fn search(name: &[u8]) -> Option<&'static Command> {
 /// The command of a line: of one whose subcommands are of several kinds, the one of its subcommand's.
 pub(crate) fn of_line(line: &Line) -> Option<&'static Command> {
     find(line.part(0)).map(|command| libraries::of_line(command, line))
+}
+
+/// True if a line has a command's name, and one of its numbers of parts.
+#[inline]
+pub(crate) fn is_of(command: &'static Command, line: &Line) -> bool {
+    find(line.part(0)).is_some_and(|found| std::ptr::eq(found, command))
+        && command.takes(line.len())
 }
 
 /// True if an arity allows this number of parts.
@@ -306,7 +337,7 @@ mod tests {
         for (_, command) in waiting {
             let upper = command.name.to_ascii_uppercase();
             for name in [command.name, &upper] {
-                assert!(popping::is_of_blocking(name.as_bytes()), "{name}");
+                assert!(waiting::is_of_blocking(name.as_bytes()), "{name}");
             }
         }
     }

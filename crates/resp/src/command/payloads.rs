@@ -4,7 +4,7 @@ use super::line::Line;
 use super::words::{Words, is};
 use super::{Command, MORE, NO_KEYS, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Live, State, check_key};
-use crate::events::GENERIC;
+use crate::event_classes::GENERIC;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::rdb::{self, RdbError};

@@ -5,14 +5,15 @@
 //! answers at once that there is nothing.
 
 use super::line::Line;
+use super::waiting::{counted, time_limit_of};
 use super::words::{Words, is};
 use super::{
     BLOCKING, COUNTED, Command, FAST, MORE, NO_KEYS, NO_SCRIPT, TWO_KEYS, WRITE, lists, on_data,
-    sorted_sets, streams,
+    sorted_sets,
 };
 use crate::data::{Kind, Live};
 use crate::failure::Failure;
-use crate::number::{float, integer};
+use crate::number::integer;
 use crate::reply::Reply;
 
 /// All parts are keys but the last.
@@ -103,73 +104,6 @@ pub(super) const SORTED: &[Command] = &[
         "Takes members from the first sorted set that has any, or waits for them",
     ),
 ];
-
-/// True if a command's name may be one of those that wait: names begin with other letters but few.
-#[inline]
-pub(crate) fn is_of_blocking(name: &[u8]) -> bool {
-    matches!(name.first(), Some(b'b' | b'B' | b'x' | b'X'))
-}
-
-/// True if a command's client waits when the command finds nothing.
-pub(crate) fn may_wait(command: &Command, line: &Line) -> bool {
-    command.is(BLOCKING)
-        && match command.name {
-            "xread" | "xreadgroup" => streams::waits(line),
-            _ => true,
-        }
-}
-
-/// For how long a command waits, in milliseconds; `None` for ever.
-pub(crate) fn time_limit(command: &Command, line: &Line) -> Result<Option<u64>, Failure> {
-    if matches!(command.name, "xread" | "xreadgroup") {
-        return streams::time_limit(line);
-    }
-    time_limit_of(
-        line,
-        match command.name {
-            "blmpop" | "bzmpop" => 1,
-            _ => line.len() - 1,
-        },
-    )
-}
-
-fn time_limit_of(line: &Line, place: usize) -> Result<Option<u64>, Failure> {
-    let wrong = Failure::Told("ERR timeout is not a float or out of range");
-    let seconds = float(line.part(place)).map_err(|_| wrong)?;
-    let millis = (seconds * 1000.0).ceil();
-    match millis {
-        0.0 => Ok(None),
-        // Negative, or too large; both have this text.
-        millis if !(0.0..i64::MAX as f64).contains(&millis) => {
-            Err(Failure::Told("ERR timeout is negative"))
-        }
-        millis => Ok(Some(millis as u64)),
-    }
-}
-
-/// The keys for which a command waits.
-pub(crate) fn waited_keys(command: &Command, line: &Line) -> Vec<Vec<u8>> {
-    let (from, count) = match command.name {
-        "xread" | "xreadgroup" => return streams::keys(line).unwrap_or_default(),
-        "blmove" | "brpoplpush" => (1, 1),
-        "blmpop" | "bzmpop" => (3, counted(line, 2).unwrap_or(0)),
-        _ => (1, line.len() - 2),
-    };
-    let keys = line.parts(from).take(count);
-    keys.map(<[u8]>::to_vec).collect()
-}
-
-/// Parses a number of keys; the keys follow it.
-fn counted(line: &Line, place: usize) -> Result<usize, Failure> {
-    let count = integer(line.part(place)).ok();
-    let count = count.and_then(|count| usize::try_from(count).ok());
-    let count = count.filter(|count| *count > 0);
-    let count = count.ok_or(Failure::Told("ERR numkeys should be greater than 0"))?;
-    match count >= line.len() - place - 1 {
-        true => Err(Failure::Syntax),
-        false => Ok(count),
-    }
-}
 
 fn pop_first(data: &mut Live<'_, '_>, line: &Line, front: bool) -> Result<Reply, Failure> {
     time_limit_of(line, line.len() - 1)?;

@@ -4,7 +4,7 @@ use super::line::Line;
 use super::words::{Words, is, limit};
 use super::{ALL_KEYS, Command, MORE, NO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Elements, Entry, Kind, Live, State};
-use crate::events::{GENERIC, SET};
+use crate::event_classes::{GENERIC, SET};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;

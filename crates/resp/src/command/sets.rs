@@ -5,7 +5,7 @@ use super::pairs::random_elements;
 use super::words::{count as count_of, random_count};
 use super::{COUNTED, Command, ELEMENT, FAST, MORE, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Kind, Live, State, check_key};
-use crate::events::{SET, SORTED_SET};
+use crate::event_classes::{SET, SORTED_SET};
 use crate::failure::Failure;
 use crate::reply::Reply;
 

@@ -9,7 +9,7 @@ use super::{
     COUNTED, Command, ELEMENT, ELEMENT_BEHIND, FAST, MORE, ONE_KEY, WRITE, on_data, reads,
 };
 use crate::data::{Data, Entry, Kind, Live, State, check_key};
-use crate::events::SORTED_SET;
+use crate::event_classes::SORTED_SET;
 use crate::failure::Failure;
 use crate::number::float;
 use crate::reply::Reply;

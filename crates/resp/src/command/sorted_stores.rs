@@ -6,7 +6,7 @@ use super::sorted_reads::{Grammar, Selection, answer};
 use super::words::{Words, limit};
 use super::{Command, MORE, NO_KEYS, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Elements, Entry, Kind, Live, State, check_key};
-use crate::events::{GENERIC, SORTED_SET};
+use crate::event_classes::{GENERIC, SORTED_SET};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;

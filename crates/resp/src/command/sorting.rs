@@ -4,7 +4,7 @@ use super::line::Line;
 use super::words::{Words, is};
 use super::{Command, MORE, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Elements, Entry, Kind, Live, State, check_key};
-use crate::events::{GENERIC, LIST};
+use crate::event_classes::{GENERIC, LIST};
 use crate::failure::Failure;
 use crate::number::parse_float;
 use crate::reply::Reply;

@@ -1,10 +1,10 @@
-//! Strings and counters: one row each.
+//! Strings: one row each.
 
 use super::line::{Line, PART_BYTES_MAX};
 use super::words::{Words, is, point_in_time};
 use super::{ALL_KEYS, Command, FAST, MORE, ONE_KEY, SHORT, WRITE, on_data, reads};
 use crate::data::{Data, Expiry, Kind, Live, State};
-use crate::events::{GENERIC, STRING};
+use crate::event_classes::{GENERIC, STRING};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -136,7 +136,12 @@ pub(super) const COMMANDS: &[Command] = &[
 ];
 
 fn get<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
-    Ok(Reply::optional(data.string(line.part(1))?))
+    let room = data.room;
+    let value = data.with_string(line.part(1), |_, value| {
+        room.take(value.len()).then(|| Reply::of_bytes(value))
+    })?;
+    room.check()?;
+    Ok(value.flatten().unwrap_or(Reply::Null))
 }
 
 /// The words about time of `SET` and `GETEX`.

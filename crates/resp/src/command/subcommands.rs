@@ -199,7 +199,16 @@ pub(crate) fn has_any(command: &Command) -> bool {
 }
 
 /// Refuses a subcommand that is not there, and one with another number of parts.
+#[inline]
 pub(crate) fn check(command: &Command, line: &Line) -> Result<(), Failure> {
+    match command.keys.0 {
+        // As most commands, without a look at their names.
+        1 => Ok(()),
+        _ => check_named(command, line),
+    }
+}
+
+fn check_named(command: &Command, line: &Line) -> Result<(), Failure> {
     /// So much of a name is shown.
     const SHOWN_MAX: usize = 128;
     let word = line.part(1);

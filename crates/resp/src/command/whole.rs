@@ -3,7 +3,8 @@
 //! Anything else, also what is no command, is left to the [`Decoder`](super::line::Decoder), which keeps its progress
 //! and knows the errors.
 
-use super::line::Parts;
+use super::line::{FEW_PARTS, Parts};
+use std::ops::Range;
 
 /// More parts than this are not looked for: the pass is repeated if the command has not arrived.
 const PARTS_MAX: usize = 32;
@@ -20,25 +21,50 @@ pub(super) fn parts(input: &[u8]) -> Option<(Parts, usize)> {
     if count == 0 || count > PARTS_MAX {
         return None;
     }
+    if count <= FEW_PARTS {
+        let mut few = [const { 0..0 }; FEW_PARTS];
+        for place in few.get_mut(..count)? {
+            (*place, at) = part(input, at)?;
+        }
+        return Some((Parts::from_buf_and_len(few, count), at));
+    }
     let mut parts = Parts::with_capacity(count);
     for _ in 0..count {
-        if input.get(at) != Some(&b'$') {
-            return None;
-        }
-        let (bytes, start) = number(input, at + 1)?;
-        let end = start + bytes;
-        if input.get(end..end + 2) != Some(b"\r\n") {
-            return None;
-        }
-        parts.push(start as u32..end as u32);
-        at = end + 2;
+        let place;
+        (place, at) = part(input, at)?;
+        parts.push(place);
     }
     Some((parts, at))
 }
 
+/// The place of the part that begins here, and the place behind it.
+#[inline(always)]
+fn part(input: &[u8], at: usize) -> Option<(Range<u32>, usize)> {
+    if input.get(at) != Some(&b'$') {
+        return None;
+    }
+    let (bytes, start) = number(input, at + 1)?;
+    let end = start + bytes;
+    let is_ended = input.get(end..end + 2) == Some(b"\r\n");
+    is_ended.then_some((start as u32..end as u32, end + 2))
+}
+
 /// The number of the line that begins at a place, and the place behind the line.
 #[inline(always)]
-fn number(input: &[u8], mut at: usize) -> Option<(usize, usize)> {
+fn number(input: &[u8], at: usize) -> Option<(usize, usize)> {
+    let digit = |byte: u8| usize::from(byte.wrapping_sub(b'0'));
+    // Nearly all have one digit or two.
+    match input.get(at..at + 4) {
+        Some(&[one, b'\r', b'\n', _]) if one.is_ascii_digit() => Some((digit(one), at + 3)),
+        Some(&[ten @ b'1'..=b'9', one, b'\r', b'\n']) if one.is_ascii_digit() => {
+            Some((digit(ten) * 10 + digit(one), at + 4))
+        }
+        _ => any_number(input, at),
+    }
+}
+
+/// The same of any number of digits.
+fn any_number(input: &[u8], mut at: usize) -> Option<(usize, usize)> {
     let digit = |at: usize| {
         let digit = input.get(at)?.wrapping_sub(b'0');
         (digit < 10).then_some(usize::from(digit))

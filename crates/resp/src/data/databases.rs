@@ -273,7 +273,7 @@ impl Live<'_, '_> {
             self.truncate(pair)?;
         }
         for name in tables::ELEMENTS {
-            if self.state.rows(name)?.count() > 0 {
+            if self.state.rows(name)?.count()? > 0 {
                 self.state.truncate(name)?;
             }
         }

@@ -20,7 +20,7 @@ pub(crate) struct Listed {
     pub filled: Filled,
     /// The command that waits, if it is not the one that was sent.
     pub waits: Option<Line>,
-    /// The clients that were served of them, with their answers.
+    /// Clients served from `filled`, with their answers.
     pub served: Vec<(Claim, Served)>,
 }
 

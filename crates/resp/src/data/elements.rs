@@ -1,5 +1,7 @@
 //! The elements of hashes, sets and sorted sets: rows under a key's id.
 
+use super::columns::element::{ID, NAME};
+use super::layouts::AtHint;
 use super::places::Place;
 use super::tables::{BY_SCORE, PRIMARY};
 use super::{Data, Entry, Hashes, Kind, Live, State, below, bytes, check_key, engine};
@@ -13,9 +15,7 @@ use std::ops::Bound;
 /// Of a key with so many elements, one is drawn by a walk.
 const WALKED_MAX: u64 = 32;
 
-/// Numbers of the columns of elements' tables.
-const ID: usize = 0;
-const NAME: usize = 1;
+/// The number of a column of hashes.
 const VALUE: usize = 2;
 
 /// A field, or a member with its score, and the other columns of its row.
@@ -102,6 +102,17 @@ impl<S: State> Data<'_, S> {
             }
         };
         Ok(is_it.then_some(row))
+    }
+
+    /// As [`Data::hinted`], the row's address alone, by the places of its columns.
+    #[inline]
+    pub(super) fn at_hint(&self, kind: Kind, place: Place, id: u64, name: &[u8]) -> AtHint {
+        let table = self.elements_table(kind);
+        let schema = self.state.row_schema(table)?;
+        let layout = self.shared.layouts.elements(table, schema)?;
+        let found = (self.state).fixed_hinted(&self.shared.places, place, table, &layout.schema)?;
+        let Some(row) = found else { return Some(None) };
+        Some(layout.is(&row, id, name)?.then(|| row.address()))
     }
 
     /// A field's value.
@@ -306,8 +317,12 @@ impl Live<'_, '_> {
         check_key(name)?;
         let (shared, table) = (self.shared, self.elements_table(kind));
         let place = self.place_of(id, name);
-        if let Some(row) = self.hinted(place, table, id, name)? {
-            return Ok((row.address(), false));
+        let there = match self.at_hint(kind, place, id, name) {
+            Some(there) => there,
+            None => (self.hinted(place, table, id, name)?).map(|row| row.address()),
+        };
+        if let Some(at) = there {
+            return Ok((at, false));
         }
         let row = element_row(id, name, value);
         let (at, is_new) = self.state.insert_or_find_columns(table, columns_of(&row))?;

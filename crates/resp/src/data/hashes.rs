@@ -19,6 +19,8 @@ pub(crate) struct Hashes {
     first: u64,
     /// The hashes of the further keys. Most commands have none.
     more: Box<[u64]>,
+    /// The number of the further key that was asked for last: commands ask for theirs in their order.
+    last: Cell<usize>,
     /// The number of a part that names an element of the key of an id, and the element's place.
     element: Cell<Option<(usize, u64, Place)>>,
 }
@@ -38,6 +40,7 @@ impl Hashes {
             step: usize::try_from(step).unwrap_or(1).max(1),
             first,
             more: Box::default(),
+            last: Cell::new(0),
             element: Cell::new(None),
         };
         if start == 1 && last != start {
@@ -48,7 +51,10 @@ impl Hashes {
             };
             let further = (1 + hashes.step..end.min(line.len())).step_by(hashes.step);
             let further = further.take(KEYS_MAX - 1).map(|number| line.part(number));
-            hashes.more = further.map_while(hash).collect();
+            // They are as many as keys: the list is made once.
+            let mut more = Vec::with_capacity(further.len());
+            more.extend(further.map_while(hash));
+            hashes.more = more.into_boxed_slice();
         }
         hashes
     }
@@ -102,11 +108,19 @@ impl Hashes {
         if self.more.is_empty() {
             return None;
         }
-        let behind = line.number_of(key)?.checked_sub(1 + self.step)?;
-        match behind.is_multiple_of(self.step) {
-            true => self.more.get(behind / self.step).copied(),
-            false => None,
+        let last = self.last.get();
+        for place in [last, last + 1] {
+            if std::ptr::eq(line.part(1 + self.step * (place + 1)), key) {
+                self.last.set(place);
+                return self.more.get(place).copied();
+            }
         }
+        let behind = line.number_of(key)?.checked_sub(1 + self.step)?;
+        if !behind.is_multiple_of(self.step) {
+            return None;
+        }
+        self.last.set(behind / self.step);
+        self.more.get(behind / self.step).copied()
     }
 }
 

@@ -1,14 +1,15 @@
 //! The rows of `kv`: which keys there are, of which kind, until when, and the values of strings.
 
 use super::databases::KeyTables;
+use super::layouts::KeyLayout;
 use super::tables::{BY_ID, kv};
 use super::{Data, Kind, Live, State, bytes, check_key, engine, whole};
-use crate::events::{EXPIRED, NEW};
+use crate::event_classes::{EXPIRED, NEW};
 use crate::failure::Failure;
-use sardonyx::low_level::Address;
-use sardonyx::rows::{ReadRow, RowWriter};
+use sardonyx::low_level::{Address, FixedRow};
+use sardonyx::rows::{ReadRow, ReadRows, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx_rows::{ScanPlace, WriteRows};
+use sardonyx_rows::{ScanPlace, TableError, WriteRows};
 
 /// The columns of a key's row, except a string's value.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -87,7 +88,43 @@ impl<S: State> Data<'_, S> {
         }
     }
 
+    /// A key's row, by the places of its columns. [`None`] if that is not known in this way.
+    #[inline]
+    pub(super) fn fixed_row(&self, key: &[u8]) -> Option<Option<(FixedRow<'_>, &KeyLayout)>> {
+        let table = self.pair?.kv;
+        let hash = self.hash_of(table, key)?;
+        let schema = self.state.row_schema(table)?;
+        let layout = self.shared.layouts.keys(table, schema)?;
+        let found = self.state.fixed_key(table, hash, key, layout)?;
+        Some(found.map(|row| (row, layout)))
+    }
+
+    /// A key's row, and its value if it is a string, in the same way.
+    #[inline]
+    fn fixed_string(&self, key: &[u8]) -> Option<Option<(Entry, &[u8])>> {
+        let Some((row, layout)) = self.fixed_row(key)? else {
+            return Some(None);
+        };
+        let entry = layout.entry(&row)?;
+        let value = match entry.kind {
+            Kind::String => row.bytes(layout.value)?,
+            _ => &[],
+        };
+        Some(Some((entry, value)))
+    }
+
+    #[inline]
     fn any_entry(&self, key: &[u8]) -> Result<Option<Entry>, Failure> {
+        check_key(key)?;
+        match self.fixed_row(key) {
+            Some(None) => return Ok(None),
+            Some(Some((row, layout))) => {
+                if let Some(entry) = layout.entry(&row) {
+                    return Ok(Some(entry));
+                }
+            }
+            None => {}
+        }
         self.row_of(key)?.map(|row| Entry::of(&row)).transpose()
     }
 
@@ -115,6 +152,18 @@ impl<S: State> Data<'_, S> {
         key: &[u8],
         read: impl FnOnce(&Entry, &[u8]) -> T,
     ) -> Result<Option<T>, Failure> {
+        check_key(key)?;
+        if let Some(found) = self.fixed_string(key) {
+            let Some((entry, value)) = found.filter(|(entry, _)| !entry.is_expired(self.now))
+            else {
+                self.missed(key)?;
+                return Ok(None);
+            };
+            return match entry.kind {
+                Kind::String => Ok(Some(read(&entry, value))),
+                _ => Err(Failure::WrongType),
+            };
+        }
         let row = self.row_of(key)?;
         let there = row.map(|row| Ok::<_, Failure>((Entry::of(&row)?, row)));
         let there = there.transpose()?;
@@ -231,6 +280,40 @@ impl Live<'_, '_> {
         }
     }
 
+    /// Looks at a string, if there is one, for a command that will change it: an expired key is deleted.
+    pub fn string_to_change<T>(
+        &mut self,
+        key: &[u8],
+        read: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<(Entry, T)>, Failure> {
+        check_key(key)?;
+        let is_string = |entry: &Entry| entry.kind == Kind::String && !entry.is_expired(self.now);
+        let entry = match self.fixed_string(key) {
+            Some(None) => return Ok(None),
+            Some(Some((entry, value))) => {
+                if is_string(&entry) {
+                    return Ok(Some((entry, read(value))));
+                }
+                entry
+            }
+            None => {
+                let Some(row) = self.row_of(key)? else {
+                    return Ok(None);
+                };
+                let entry = Entry::of(&row)?;
+                if is_string(&entry) {
+                    let value = bytes(engine(row.value_at(kv::VALUE))?);
+                    return Ok(Some((entry, read(value))));
+                }
+                entry
+            }
+        };
+        match entry.is_expired(self.now) {
+            true => self.entry_to_change(key).map(|_| None),
+            false => Err(Failure::WrongType),
+        }
+    }
+
     /// The same, of a kind.
     pub fn entry_to_change_of(&mut self, key: &[u8], kind: Kind) -> Result<Option<Entry>, Failure> {
         match self.entry_to_change(key)? {
@@ -301,7 +384,7 @@ impl Live<'_, '_> {
         self.event(NEW, "new", key)
     }
 
-    /// Puts another key, or none without elements, in the place of the one that there is.
+    /// Replaces a key; if `after` has no elements, the key is only removed.
     pub fn replace(
         &mut self,
         key: &[u8],
@@ -318,7 +401,7 @@ impl Live<'_, '_> {
         }
     }
 
-    /// The same of a key that replaces another, without an event.
+    /// As [`Data::insert_key`], without the event.
     fn insert_silently(&mut self, key: &[u8], entry: &Entry, value: &[u8]) -> Result<(), Failure> {
         check_key(key)?;
         let pair = self.pair_to_change()?;
@@ -327,6 +410,11 @@ impl Live<'_, '_> {
         }
         if matches!(entry.kind, Kind::List | Kind::SortedSet | Kind::Stream) {
             self.note_filled(key);
+        }
+        // No row has the key: the command has looked for it, or deleted its row.
+        let hash = self.hash_of(pair.kv, key);
+        if let Some(inserted) = self.insert_by_layout((pair.kv, hash), (key, entry, value)) {
+            return engine(inserted);
         }
         let row = [
             ValueRef::Bytes(key),
@@ -337,9 +425,18 @@ impl Live<'_, '_> {
             ValueRef::Int(entry.first.into()),
             timestamp(entry.expires),
         ];
-        // No row has the key: the command has looked for it, or deleted its row.
-        let hash = self.hash_of(pair.kv, key);
         engine(self.state.insert_columns(pair.kv, hash, &row.map(Some)))
+    }
+
+    #[inline]
+    pub(super) fn insert_by_layout(
+        &mut self,
+        (table, hash): (u16, Option<u64>),
+        row: (&[u8], &Entry, &[u8]),
+    ) -> Option<Result<(), TableError>> {
+        let schema = self.state.row_schema(table)?;
+        let layout = self.shared.layouts.keys(table, schema)?;
+        layout.insert(self.state, (table, hash?), row)
     }
 
     /// A key came for which clients may wait, or a stream went.
@@ -371,7 +468,11 @@ impl Live<'_, '_> {
             None if after.length == 0 => Ok(()),
             None => self.insert_key(key, after, &[]),
             Some(before) if after.length == 0 => self.remove_row(key, before),
+            Some(before) if (before.length, before.first) == (after.length, after.first) => Ok(()),
             Some(before) => {
+                if let Some(set) = self.set_counts(before, after) {
+                    return engine(set);
+                }
                 let length = (kv::LENGTH, ValueRef::Int(after.length.into()));
                 let first = (kv::FIRST, ValueRef::Int(after.first.into()));
                 match (before.length == after.length, before.first == after.first) {
@@ -382,6 +483,18 @@ impl Live<'_, '_> {
                 }
             }
         }
+    }
+
+    #[inline]
+    pub(super) fn set_counts(
+        &mut self,
+        before: &Entry,
+        after: &Entry,
+    ) -> Option<Result<(), TableError>> {
+        let table = self.pair?.kv;
+        let schema = self.state.row_schema(table)?;
+        let layout = self.shared.layouts.keys(table, schema)?;
+        layout.set_counts(self.state, table, (before, after))
     }
 
     /// Gives a key another time, or none.
@@ -473,7 +586,7 @@ fn number(row: &impl ReadRow, column: usize) -> Result<u64, Failure> {
     }
 }
 
-fn micros(at: i64) -> i64 {
+pub(super) fn micros(at: i64) -> i64 {
     at.saturating_mul(1000)
 }
 

@@ -237,7 +237,7 @@ impl Live<'_, '_> {
     /// Deletes all libraries.
     pub fn clear_libraries(&mut self) -> Result<(), Failure> {
         for name in super::tables::LIBRARIES {
-            if self.state.rows(name)?.count() > 0 {
+            if self.state.rows(name)?.count()? > 0 {
                 self.state.truncate(name)?;
             }
         }

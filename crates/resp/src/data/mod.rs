@@ -5,14 +5,17 @@
 //! and compiled for each; changing methods are written over a transaction, [`Live`].
 //!
 //! Invariants: those of [`tables`]; a key whose time has come is not seen, and is deleted by the first command that
-//! changes its place.
+//! changes its place. Tests: `model`, `golden/expiry.txt`.
 
+mod columns;
 pub(crate) mod databases;
 mod effects;
 mod elements;
 mod filled;
 mod hashes;
+mod key_rows;
 mod keys;
+mod layouts;
 pub(crate) mod libraries;
 mod lists;
 pub(crate) mod older;
@@ -30,6 +33,7 @@ pub(crate) use elements::{Elements, Pair};
 pub(crate) use filled::Filled;
 pub(crate) use hashes::Hashes;
 pub(crate) use keys::{Entry, Expiry};
+pub(crate) use layouts::Layouts;
 pub(crate) use places::{Place, Places};
 pub(crate) use room::Room;
 #[cfg(feature = "lua")]
@@ -43,8 +47,8 @@ pub(crate) use watching::Seen;
 use crate::channels::Messages;
 use crate::command::line::Line;
 use crate::failure::Failure;
-use crate::keyspace::Shared;
-use crate::request::Caller;
+use crate::functions::Caller;
+use crate::shared::Shared;
 use databases::KeyTables;
 use sardonyx::Error;
 use sardonyx::low_level::Committed;
@@ -91,6 +95,21 @@ impl Kind {
         }
     }
 
+    /// The kind whose name is stored in these words of a row: its length in four bytes, and the name behind it.
+    #[inline]
+    pub fn stored(words: [u64; 2]) -> Option<Kind> {
+        const STORED: [([u64; 2], Kind); 6] = [
+            (stored("string"), Kind::String),
+            (stored("hash"), Kind::Hash),
+            (stored("set"), Kind::Set),
+            (stored("zset"), Kind::SortedSet),
+            (stored("list"), Kind::List),
+            (stored("stream"), Kind::Stream),
+        ];
+        let found = STORED.iter().find(|(stored, _)| *stored == words);
+        found.map(|(_, kind)| *kind)
+    }
+
     #[inline]
     pub fn named(name: &[u8]) -> Option<Kind> {
         Some(match name {
@@ -105,6 +124,18 @@ impl Kind {
     }
 }
 
+/// A short text as it is stored in a row: the words of its reference.
+const fn stored(text: &str) -> [u64; 2] {
+    let (bytes, mut words) = (text.as_bytes(), [text.len() as u64, 0]);
+    let mut at = 0;
+    while at < bytes.len() {
+        let place = at + 4;
+        words[place / 8] |= (bytes[at] as u64) << (place % 8 * 8);
+        at += 1;
+    }
+    words
+}
+
 /// Keys in a state of the tables.
 pub(crate) struct Data<'t, S> {
     pub state: &'t mut S,
@@ -112,8 +143,9 @@ pub(crate) struct Data<'t, S> {
     /// Milliseconds since 1970.
     pub now: i64,
     pub random: Random,
-    /// The database in which commands run, and its tables; `None` if it has had no key yet.
+    /// The database in which commands run.
     pub database: u8,
+    /// Its tables, if it has ever had a key.
     pair: Option<KeyTables>,
     /// The command's line with the hashes of its keys, if these are known.
     pub hashed: Option<(&'t Line, &'t Hashes)>,

@@ -9,15 +9,13 @@
 //! Invariant: nothing that a command answers depends on hints.
 
 use sardonyx::low_level::{Address, prefetch_value};
-use sardonyx_base::hash::SecretState;
-use std::hash::BuildHasher;
+use sardonyx_base::random::system_random;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Numbers of places for hints: 4, 16 and 64 MiB; the larger sizes are made as elements get more. Few keys need few
-/// places, which stay in the processor's cache. With many keys in few places, most hints would be overwritten before
-/// they are needed. The command that finds too few places makes more, twice in a process' life at most. The smaller
-/// ones stay: so a hint is read without a lock.
+/// Numbers of places for hints: 4, 16 and 64 MiB. Few places stay in the processor's cache; with many keys, their hints would
+/// be overwritten before they are needed. The command that finds too few makes the next size. The smaller ones stay, so a
+/// hint is read without a lock.
 const PLACES: [usize; 3] = [1 << 19, 1 << 21, 1 << 23];
 /// Bits of an address, in units of 8 bytes: as many as the engine has.
 const ADDRESS_BITS: u32 = 40;
@@ -29,7 +27,42 @@ pub(crate) struct Places {
     used: AtomicUsize,
     /// Hints that took another's place since it was looked whether there are too few.
     displaced: AtomicUsize,
-    hashes: SecretState,
+    secret: Secret,
+}
+
+/// Hashes by a secret, so that clients cannot choose elements that share a place.
+struct Secret {
+    added: u64,
+    factor: u64,
+}
+
+impl Secret {
+    fn new() -> Secret {
+        Secret {
+            added: system_random(),
+            factor: system_random() | 1,
+        }
+    }
+
+    #[inline]
+    fn hash(&self, id: u64, name: &[u8]) -> u64 {
+        let (words, rest) = name.as_chunks();
+        let mut state = self.mix(id ^ (name.len() as u64).rotate_left(40));
+        for word in words {
+            state = self.mix(state ^ u64::from_le_bytes(*word));
+        }
+        // They are few: a loop takes less time than to copy them.
+        let last = rest.iter().rev();
+        let last = last.fold(0, |word, byte| word << 8 | u64::from(*byte));
+        self.mix(state ^ last)
+    }
+
+    /// Multiplies to 128 bits and folds the halves.
+    #[inline]
+    fn mix(&self, word: u64) -> u64 {
+        let product = u128::from(word ^ self.added) * u128::from(self.factor);
+        product as u64 ^ (product >> 64) as u64
+    }
 }
 
 /// The place of an element's hint, and the tag that the hint must have.
@@ -49,7 +82,7 @@ impl Places {
             sizes: Default::default(),
             used: AtomicUsize::new(0),
             displaced: AtomicUsize::new(0),
-            hashes: SecretState::default(),
+            secret: Secret::new(),
         }
     }
 
@@ -65,7 +98,7 @@ impl Places {
 
     /// The place for the element of this name of a key.
     pub fn of(&self, id: u64, name: &[u8]) -> Place {
-        Place(self.hashes.hash_one((id, name)))
+        Place(self.secret.hash(id, name))
     }
 
     /// Asks the processor for an element's hint.
@@ -112,6 +145,25 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn elements_of_similar_names_and_ids_have_places_of_their_own() {
+        let places = Places::new();
+        let mut seen = std::collections::HashSet::new();
+        for id in 0..50 {
+            for number in 0..50 {
+                let name = format!("element:{number:012}");
+                for end in 0..=name.len() {
+                    seen.insert((id, number, places.of(id, &name.as_bytes()[..end]).0));
+                }
+            }
+        }
+        assert_eq!(seen.len(), 50 * 50 * 21);
+        let others: std::collections::HashSet<_> = seen.iter().map(|(.., hash)| hash).collect();
+        // Numbers with the same beginnings have the same shorter names.
+        assert_eq!(others.len(), 50 * (19 + 5 + 50));
+        assert_ne!(places.of(1, b"\0").0, places.of(1, b"").0);
+    }
 
     #[test]
     fn a_hint_is_of_its_element_until_another_takes_its_place() {

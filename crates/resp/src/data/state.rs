@@ -2,6 +2,7 @@
 //!
 //! Invariant: reading in a snapshot writes nothing, in the tables or beside them, that a transaction reads.
 
+use super::layouts::KeyLayout;
 use super::places::{Place, Places};
 use super::{Data, Room, engine};
 use crate::command::Command;
@@ -9,9 +10,11 @@ use crate::command::line::Line;
 use crate::failure::Failure;
 use crate::reply::Reply;
 use sardonyx::Transaction;
-use sardonyx::low_level::Address;
+use sardonyx::low_level::{Address, FixedRow};
 use sardonyx::rows::{ReadRows, SpaceSnapshot};
+use sardonyx::schema::Schema;
 use sardonyx_rows::WriteRows;
+use std::sync::Arc;
 
 /// A state of the tables.
 pub(crate) trait State: ReadRows + Sized {
@@ -48,6 +51,31 @@ pub(crate) trait State: ReadRows + Sized {
         place: Place,
         table: u16,
     ) -> Result<Option<Self::Row<'_>>, Failure>;
+
+    /// As [`State::key_row`], of a hash that is known, by the places of the columns. [`None`] if that is not known in this
+    /// way.
+    #[inline]
+    fn fixed_key(
+        &self,
+        _table: u16,
+        _hash: u64,
+        _key: &[u8],
+        _layout: &KeyLayout,
+    ) -> Option<Option<FixedRow<'_>>> {
+        None
+    }
+
+    /// As [`State::hinted`], by the places of a schema's columns. [`None`] if that is not known in this way.
+    #[inline]
+    fn fixed_hinted(
+        &self,
+        _places: &Places,
+        _place: Place,
+        _table: u16,
+        _schema: &Arc<Schema>,
+    ) -> Option<Option<FixedRow<'_>>> {
+        None
+    }
 
     /// Notes where a row of a table was found.
     fn note(&self, places: &Places, place: Place, table: u16, at: Option<Address>);
@@ -95,6 +123,31 @@ impl State for Transaction<'_> {
         match places.hint(place) {
             Some(at) => engine(self.row_at(table, at)),
             None => Ok(None),
+        }
+    }
+
+    #[inline]
+    fn fixed_key(
+        &self,
+        table: u16,
+        hash: u64,
+        key: &[u8],
+        layout: &KeyLayout,
+    ) -> Option<Option<FixedRow<'_>>> {
+        self.fixed_by_hash((table, &layout.schema), hash, (key, layout.key))
+    }
+
+    #[inline]
+    fn fixed_hinted(
+        &self,
+        places: &Places,
+        place: Place,
+        table: u16,
+        schema: &Arc<Schema>,
+    ) -> Option<Option<FixedRow<'_>>> {
+        match places.hint(place) {
+            Some(at) => self.fixed_at((table, schema), at),
+            None => Some(None),
         }
     }
 

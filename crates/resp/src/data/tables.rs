@@ -35,23 +35,13 @@
 //! An older version had the tables without the schema ([`super::older`]).
 
 use super::Kind;
+pub(crate) use super::columns::kv;
 use super::databases::PAIRS;
 use super::older::{self, Names, give_names, older_name};
 use sardonyx::rows::ReadRows;
 use sardonyx::schema::{IndexKind, Schema, SchemaBuilder, Type};
 use sardonyx::{Error, Tables, Transaction};
 use sardonyx_rows::DefineRows;
-
-/// The columns of `kv`, by number.
-pub(crate) mod kv {
-    pub const KEY: usize = 0;
-    pub const ID: usize = 1;
-    pub const KIND: usize = 2;
-    pub const VALUE: usize = 3;
-    pub const LENGTH: usize = 4;
-    pub const FIRST: usize = 5;
-    pub const EXPIRES: usize = 6;
-}
 
 /// The name of the index of ids.
 pub(crate) const BY_ID: &str = "by_id";

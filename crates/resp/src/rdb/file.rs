@@ -64,7 +64,7 @@ pub enum FileError {
     /// It is of a version that is not read here.
     #[error("RDB version {version} is not supported: versions 1 to {VERSION_MAX} are")]
     Version {
-        /// The version.
+        /// The version of the format in the file's head.
         version: u16,
     },
     /// Something that the format does not have.
@@ -119,7 +119,7 @@ pub enum FileError {
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Item {
-    /// A key.
+    /// A key with its value and expiry.
     Key(KeyItem),
     /// A library of functions.
     Library(LibraryItem),
@@ -130,9 +130,9 @@ pub enum Item {
 pub struct KeyItem {
     /// The offset of its value's type in the file.
     pub at: u64,
-    /// Its database.
+    /// The number of the database that the file has it in.
     pub database: u64,
-    /// Its name.
+    /// The key's bytes.
     pub name: Vec<u8>,
     /// Milliseconds since 1970, if it expires.
     pub expires: Option<i64>,

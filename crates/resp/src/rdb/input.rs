@@ -112,7 +112,7 @@ impl<'b> Input<'b> {
         Ok(())
     }
 
-    /// A text.
+    /// Reads a text: plain, an integer, or compressed.
     pub fn text(&mut self) -> Result<Vec<u8>, RdbError> {
         let integer = |number: i64| number.to_string().into_bytes();
         Ok(match self.length_or_form()? {

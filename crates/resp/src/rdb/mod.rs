@@ -98,7 +98,7 @@ pub enum RdbError {
     TooLarge,
 }
 
-/// A value.
+/// The value of a key, of any type, out of a payload or a file.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
     /// A string.
@@ -157,7 +157,7 @@ pub struct PendingValue {
     pub consumer: usize,
     /// When it was delivered last, in milliseconds since 1970.
     pub delivered: i64,
-    /// The number of deliveries.
+    /// Deliveries so far: one, and those by `XCLAIM` and the like.
     pub deliveries: u64,
 }
 

@@ -32,7 +32,7 @@ impl Output {
         }
     }
 
-    /// A text.
+    /// Writes a text: its length, and its bytes as they are.
     pub fn text(&mut self, text: &[u8]) {
         self.length(text.len() as u64);
         self.bytes(text);

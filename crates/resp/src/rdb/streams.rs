@@ -19,7 +19,7 @@ const SAME_FIELDS: i64 = 2;
 const ENTRIES_MAX: usize = 100;
 const BYTES_MAX: usize = 4096;
 
-/// Reads a stream.
+/// Reads a stream with its entries, groups and consumers.
 pub(super) fn read(input: &mut Input<'_>, form: u8) -> Result<StreamValue, RdbError> {
     let mut stream = StreamValue::default();
     for _ in 0..input.length()? {

@@ -1,5 +1,6 @@
 //! Commands that are short, and those beside which others read.
 
+use super::running::{SHORT_BYTES, SHORT_LINE_BYTES};
 use super::*;
 use crate::command;
 use crate::data::Numbers;

@@ -34,6 +34,7 @@ pub(super) fn value_of(
         Reply::Error(text) => field(lua, "err", string(text.as_bytes())?),
         Reply::Int(number) => Ok(Value::Number(*number as f64)),
         Reply::Bulk(bytes) => string(bytes),
+        Reply::Short(short) => string(short.bytes()),
         Reply::Shared(bytes) => string(bytes),
         Reply::Text(text) => string(text.as_bytes()),
         Reply::Double(number) if is_new => field(lua, "double", Value::Number(*number)),

@@ -5,12 +5,13 @@
 //! script that has run for too long, pass through all of its handlers.
 
 use super::convert::{general, reply_of, value_of};
+use super::idle::Interpreter;
 use super::library::{functions, stopped};
 use super::limits::{BYTES_MAX, CALL_STEPS, Limits, STEPS_MAX, Stop, TIME_MAX, VALUE_STEPS};
-use super::{Digest, Script, libraries};
+use super::{Script, libraries};
 use crate::command::line::{Gathered, Line, PART_BYTES_MAX};
 use crate::command::{
-    self, ADMIN, Command, MESSAGES, MORE, NO_SCRIPT, READ, WRITE, popping, subcommands,
+    self, ADMIN, Command, MESSAGES, MORE, NO_SCRIPT, READ, WRITE, subcommands, waiting,
 };
 use crate::data::databases::database;
 use crate::data::libraries::{FLAGS, LibraryFunction};
@@ -46,22 +47,6 @@ const PRELUDE_NAME: &str = "=prelude";
 /// The name of a script's text in errors.
 pub(super) const NAME: &str = "user_script";
 
-pub(super) struct Interpreter {
-    lua: Lua,
-    run: Function,
-    is_clean: Function,
-    pub limits: Arc<Limits>,
-    compiled: HashMap<Digest, Function>,
-    /// Runs the code of a library. Returns its registrations.
-    load: Function,
-    /// Calls a function of a library.
-    call: Function,
-    /// Functions of libraries, by the digests of the libraries' codes.
-    libraries: HashMap<Digest, Table>,
-    /// Lua's parser (5.1.5) does not keep the name of the text that it reads from being collected: they are kept here.
-    _names: [mlua::String; 2],
-}
-
 /// The running script, as errors report it.
 pub(super) struct Running<'r> {
     /// The name of its text.
@@ -85,7 +70,7 @@ pub(super) fn too_long() -> mlua::Error {
 }
 
 impl Interpreter {
-    /// A new one.
+    /// An interpreter without a script.
     pub fn new() -> Result<Interpreter, Failure> {
         Self::made().map_err(failed)
     }
@@ -508,7 +493,7 @@ impl<S: State> Calls<'_, '_, S> {
         if command.is(NO_SCRIPT) {
             return Err(NOT_IN_SCRIPTS);
         }
-        if command.name.starts_with("xread") && popping::may_wait(command, line) {
+        if command.name.starts_with("xread") && waiting::may_wait(command, line) {
             let name = String::from_utf8_lossy(line.part(0));
             return Err(Failure::Said(format!(
                 "ERR {name} command is not allowed with BLOCK option from scripts"

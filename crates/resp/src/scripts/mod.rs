@@ -9,6 +9,7 @@
 //! memory (I10, I15). If it ends by an error, its writes and messages are undone.
 
 mod convert;
+mod idle;
 mod interpreter;
 mod json;
 mod libraries;
@@ -22,7 +23,7 @@ use crate::command::line::Line;
 use crate::data::{Data, State};
 use crate::failure::Failure;
 use crate::reply::Reply;
-use interpreter::Interpreter;
+use idle::Interpreter;
 use sha1::{Digest as _, Sha1};
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;

@@ -1,10 +1,10 @@
-//! Which commands may run: those that there are, for which the client has the right, where they are given.
+//! Admission: a command is refused if it is unknown, not permitted, or not allowed at this point.
 
 use super::{Permission, Session};
 use crate::command::line::Line;
 use crate::command::words::is;
 use crate::command::{
-    self, ADMIN, ALONE, CALLS, Command, MESSAGES, MORE, NO_KEYS, OPEN, WRITE, popping, subcommands,
+    self, ADMIN, ALONE, CALLS, Command, MESSAGES, MORE, NO_KEYS, OPEN, WRITE, subcommands, waiting,
 };
 use crate::failure::{Failure, NO_MEMORY};
 use crate::reply::Reply;
@@ -80,7 +80,7 @@ impl Session {
                 "ERR messages are sent and heard at the server that has the database open: connect to that one",
             ));
         }
-        if self.keyspace.only_reads() && popping::may_wait(command, line) {
+        if self.keyspace.only_reads() && waiting::may_wait(command, line) {
             return Err(Failure::Told(
                 "ERR a client waits at the server that has the database open: connect to that one, or read without BLOCK",
             ));
@@ -103,20 +103,24 @@ impl Session {
 
     /// Refuses commands that may add data if the process takes more than `maxmemory`. Scripts declare themselves if
     /// they add data.
+    #[inline]
     fn check_memory(&self, command: &Command, line: &Line) -> Result<(), Failure> {
+        match self.keyspace.shared().settings.memory_is_over() && self.may_add(command, line) {
+            true => Err(NO_MEMORY),
+            false => Ok(()),
+        }
+    }
+
+    fn may_add(&self, command: &Command, line: &Line) -> bool {
         let adds =
             |command: &Command| command.is(MORE) && !command.is(CALLS) && !is_script(command);
-        let is_wanted = match command.name {
+        match command.name {
             "exec" => {
                 let mut calls = self.queue.iter().flat_map(|queue| &queue.calls);
                 calls.any(|call| adds(call.command))
             }
             "function" => is(line.part(1), "load") || is(line.part(1), "restore"),
             _ => adds(command),
-        };
-        match is_wanted && self.keyspace.shared().settings.memory_is_over() {
-            true => Err(NO_MEMORY),
-            false => Ok(()),
         }
     }
 }
@@ -128,7 +132,6 @@ fn is_script(command: &Command) -> bool {
 /// The subcommands of `CLIENT` about other clients: as in Redis, they are for administrators.
 const OF_OTHERS: [&str; 5] = ["kill", "list", "pause", "unblock", "unpause"];
 
-/// True if a command is for administrators.
 fn is_for_admin(command: &Command, line: &Line) -> bool {
     command.is(ADMIN)
         || command.name == "client" && OF_OTHERS.iter().any(|name| is(line.part(1), name))

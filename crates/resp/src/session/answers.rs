@@ -1,11 +1,15 @@
 //! The engine's outcomes as answers.
 
-use super::{Continue, LISTENING, Session};
+use super::counted::Counted;
+use super::flight::{Rest, RestOf};
+use super::{Continue, Due, Planned, Session};
 use crate::command::Command;
+use crate::command::of_session::LISTENING;
 use crate::failure::Failure;
 use crate::pending::{COPIES, SMALL_BYTES};
-use crate::reply::Reply;
-use crate::request::Answer;
+use crate::reply::{Reply, Version};
+use crate::request::{Answer, Outcomes};
+use bytes::BytesMut;
 use sardonyx::Error;
 use sardonyx::low_level::interruption;
 use sardonyx::procedures::ProcedureError;
@@ -62,6 +66,83 @@ impl Session {
                 Err(failure) => Reply::Error(failure.to_string()),
             },
         }
+    }
+}
+
+impl Session {
+    /// Writes the answers, up to the first command that is postponed, and keeps the rest.
+    pub(super) fn write_answers(
+        &mut self,
+        planned: Vec<Due>,
+        outcomes: Result<Outcomes, Error>,
+        output: &mut BytesMut,
+    ) {
+        let mut outcomes = outcomes.map(Vec::into_iter);
+        for due in planned {
+            let Due {
+                plan,
+                version,
+                counted,
+            } = due;
+            let answer = match plan {
+                Planned::Answered(reply) => Answer::Reply(reply),
+                Planned::Asked => match &mut outcomes {
+                    Ok(outcomes) => of_outcome(outcomes.next()),
+                    Err(error) => {
+                        self.end = end_after(error);
+                        Answer::Reply(of_unknown_fate(error))
+                    }
+                },
+            };
+            let what = match answer {
+                // It is the last of its flight.
+                Answer::Waits => {
+                    self.tally(&counted, None);
+                    self.begin_to_wait(version.is_none());
+                    continue;
+                }
+                Answer::Postponed(postponed) => {
+                    let (what, database) = *postponed;
+                    RestOf::Postponed(what, database)
+                }
+                // Whose messages were given out.
+                Answer::Sends(reply, _) | Answer::Reply(reply) if self.rest.is_empty() => {
+                    self.settle(&counted, &reply, version, output);
+                    continue;
+                }
+                Answer::Sends(reply, _) | Answer::Reply(reply) => RestOf::Answered(reply),
+            };
+            self.rest.push(Rest {
+                what,
+                version,
+                counted,
+            });
+        }
+    }
+
+    /// Counts an answer, and appends it if its client wants it.
+    #[inline]
+    pub(super) fn settle(
+        &mut self,
+        counted: &Counted,
+        reply: &Reply,
+        version: Option<Version>,
+        output: &mut BytesMut,
+    ) {
+        self.errors += u64::from(reply.is_error());
+        self.tally(counted, Some(reply));
+        write(reply, version, self.version, output);
+    }
+}
+
+/// Appends an answer if its client wants it; `own` is the version of the session.
+#[inline]
+pub(super) fn write(reply: &Reply, version: Option<Version>, own: Version, output: &mut BytesMut) {
+    match version {
+        Some(version) => reply.write(version, output),
+        // It is no answer, or not only.
+        None if reply.is_push() => reply.write(own, output),
+        None => {}
     }
 }
 

@@ -8,7 +8,7 @@ use crate::blocking::{Place, Served};
 use crate::channels::served_address;
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
-use crate::command::{self, Command, WRITE, popping};
+use crate::command::{self, Command, WRITE, waiting};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::request::What;
@@ -34,7 +34,7 @@ impl Session {
         self.hear_of(served_address(self.id));
         let place = Place::new(self.id, &self.keyspace.shared().blocked);
         // The command reports errors in its words itself.
-        let limit = popping::time_limit(command, line).ok().flatten();
+        let limit = waiting::time_limit(command, line).ok().flatten();
         self.waits = Waits {
             place: Some(place),
             until: limit.map(|limit| now.saturating_add_unsigned(limit)),
@@ -45,7 +45,7 @@ impl Session {
 
     pub(super) fn place_of(&self, what: &What) -> Option<Weak<Place>> {
         match what {
-            What::One(call) if popping::may_wait(call.command, &call.line) => {
+            What::One(call) if waiting::may_wait(call.command, &call.line) => {
                 self.waits.place.as_ref().map(Arc::downgrade)
             }
             _ => None,
@@ -117,11 +117,16 @@ impl Session {
     /// The rest of the client's time to wait: then call [`Session::time_out`]. `None` if it does not wait, or waits
     /// for ever.
     pub fn wait_limit(&self) -> Option<Duration> {
-        let now = self.options.clock.now();
-        let until = match &self.held {
-            None => self.waits.until.filter(|_| self.waits.is_waiting)?,
+        // Most clients do not wait: the clock is not read for them.
+        let (now, until) = match &self.held {
+            None => {
+                let until = self.waits.until.filter(|_| self.waits.is_waiting)?;
+                (self.options.clock.now(), until)
+            }
             Some(_) => {
-                (self.keyspace.shared().clients.paused(|| now)).map_or(now, |pause| pause.until)
+                let now = self.options.clock.now();
+                let pause = self.keyspace.shared().clients.paused(|| now);
+                (now, pause.map_or(now, |pause| pause.until))
             }
         };
         let left = until.saturating_sub(now);

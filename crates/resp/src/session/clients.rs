@@ -4,7 +4,7 @@ use super::{Session, Version};
 use crate::clients::{Activity, Client, Pause};
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
-use crate::command::{Command, subcommands};
+use crate::command::{self, Command, subcommands};
 use crate::failure::Failure;
 use crate::number::parse_integer;
 use crate::reply::Reply;
@@ -155,6 +155,15 @@ impl Session {
         self.client.note(activity);
     }
 
+    /// Notes a flight's last command, if there is such a command.
+    pub(super) fn note_last(&self, last: Option<&Line>, now: i64) {
+        if let Some(line) = last
+            && let Some(command) = command::find(line.part(0))
+        {
+            self.note(command, line, now);
+        }
+    }
+
     fn kill(&mut self, line: &Line) -> Result<Reply, Failure> {
         let mut skips_own = true;
         let mut wanted = Wanted::default();
@@ -244,8 +253,10 @@ impl Session {
         Ok(Reply::Ok)
     }
 
-    /// True if the planned command is answered. The reply mode that it sets is valid for the commands behind it.
-    pub(super) fn is_answered(&mut self) -> bool {
+    /// The version in which the planned command is answered, if it is. The reply mode that it sets is valid for the commands
+    /// behind it.
+    #[inline]
+    pub(super) fn version_of_answer(&mut self) -> Option<Version> {
         let (is_answered, next) = match self.answers {
             Answers::All => (true, Answers::All),
             Answers::None => (false, Answers::None),
@@ -253,7 +264,7 @@ impl Session {
             Answers::Skip => (false, Answers::All),
         };
         self.answers = next;
-        is_answered
+        is_answered.then_some(self.version)
     }
 
     /// Keeps the name or version that a client's library gives.

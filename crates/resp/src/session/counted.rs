@@ -7,7 +7,7 @@ use crate::command::{self, subcommands};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::settings::Number;
-use crate::statistics::{End, Named, Sample, Times};
+use crate::statistics::{End, Named, Sample, Tally, Times};
 use std::time::Instant;
 
 /// A command of a flight, as it is counted when it is answered.
@@ -28,43 +28,48 @@ impl Counted {
         let command = command::find(line.part(0));
         Counted::Refused(command.map(|command| Named::of(command, line)))
     }
-}
 
-impl Session {
     /// Counts a command with its answer; without one, it waits.
-    pub(super) fn tally(&mut self, counted: &Counted, reply: Option<&Reply>) {
+    pub(super) fn tally(&self, reply: Option<&Reply>, tally: &mut Tally) {
         let error = match reply {
             Some(Reply::Error(text)) => Some(text),
             _ => None,
         };
         if let Some(text) = error {
-            self.tally.error(text);
+            tally.error(text);
         }
         let end = match error {
             None => End::Answered,
             Some(_) => End::Failed,
         };
-        match counted {
-            Counted::Ran(named) => self.tally.count(*named, end),
-            Counted::Refused(Some(named)) => self.tally.count(*named, End::Refused),
+        match self {
+            Counted::Ran(named) => tally.count(*named, end),
+            Counted::Refused(Some(named)) => tally.count(*named, End::Refused),
             Counted::Refused(None) | Counted::Queued => {}
             Counted::Exec(exec, calls) => {
-                self.tally.count(*exec, end);
+                tally.count(*exec, end);
                 // Without a list of answers, none of its commands ran.
                 if let Some(Reply::Array(answers)) = reply {
                     for (call, answer) in calls.iter().zip(answers) {
                         let end = match answer {
                             Reply::Error(text) => {
-                                self.tally.error(text);
+                                tally.error(text);
                                 End::Failed
                             }
                             _ => End::Answered,
                         };
-                        self.tally.count(*call, end);
+                        tally.count(*call, end);
                     }
                 }
             }
         }
+    }
+}
+
+impl Session {
+    /// Counts a command with its answer, among those of the flight.
+    pub(super) fn tally(&mut self, counted: &Counted, reply: Option<&Reply>) {
+        counted.tally(reply, &mut self.tally);
     }
 
     /// Adds the counts of a flight to those of all sessions.

@@ -2,7 +2,7 @@
 
 use super::counted::Counted;
 use crate::command::line::{Line, ProtocolError};
-use crate::command::{self, popping};
+use crate::command::{self, waiting};
 use crate::reply::{Reply, Version};
 use crate::request::{Selected, What};
 
@@ -62,8 +62,8 @@ pub(super) fn says_who(line: &Line) -> bool {
 /// True if a command may wait.
 pub(super) fn may_wait(line: &Line) -> bool {
     // Few names are looked for.
-    popping::is_of_blocking(line.part(0))
-        && command::find(line.part(0)).is_some_and(|command| popping::may_wait(command, line))
+    waiting::is_of_blocking(line.part(0))
+        && command::find(line.part(0)).is_some_and(|command| waiting::may_wait(command, line))
 }
 
 /// Refuses the first line of an HTTP request with a body, and the header that every request has.

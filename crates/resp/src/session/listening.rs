@@ -8,7 +8,8 @@ use super::addresses::Addresses;
 use super::tracking::Told;
 use crate::channels::{Kind, served_place, told};
 use crate::command::line::Line;
-use crate::command::{ALL_KEYS, ALONE, Command, MESSAGES, NO_KEYS, NO_SCRIPT, subcommands};
+use crate::command::of_session::LISTENING;
+use crate::command::{Command, subcommands};
 use crate::data::check_key;
 use crate::failure::Failure;
 use crate::reply::{Reply, Version};
@@ -22,52 +23,6 @@ use std::task::{Context, Poll};
 const CHANNELS_MAX: usize = 10_000;
 /// So many bytes of messages are written at once, and at least one message.
 const TOLD_BYTES: usize = 256 << 10;
-
-const fn listens(
-    name: &'static str,
-    arity: i32,
-    keys: (i32, i32, i32),
-    summary: &'static str,
-) -> Command {
-    Command {
-        name,
-        arity,
-        flags: MESSAGES | NO_SCRIPT | ALONE,
-        keys,
-        summary,
-        run: None,
-        beside: None,
-    }
-}
-
-pub(crate) const LISTENING: &[Command] = &[
-    listens("subscribe", -2, NO_KEYS, "Begins to listen to channels"),
-    listens(
-        "psubscribe",
-        -2,
-        NO_KEYS,
-        "Begins to listen to patterns of channels",
-    ),
-    listens(
-        "ssubscribe",
-        -2,
-        ALL_KEYS,
-        "Begins to listen to shard channels",
-    ),
-    listens("unsubscribe", -1, NO_KEYS, "Ends to listen to channels"),
-    listens(
-        "punsubscribe",
-        -1,
-        NO_KEYS,
-        "Ends to listen to patterns of channels",
-    ),
-    listens(
-        "sunsubscribe",
-        -1,
-        ALL_KEYS,
-        "Ends to listen to shard channels",
-    ),
-];
 
 /// The channels to which a session listens.
 #[derive(Debug, Default)]
@@ -91,7 +46,7 @@ impl Listens {
         self.counts[kind as usize]
     }
 
-    /// The number of all.
+    /// Channels and patterns of all kinds together.
     pub fn all(&self) -> usize {
         self.counts.iter().sum()
     }

@@ -1,15 +1,17 @@
 //! A session: one connection's side of the protocol, without the connection.
 //!
 //! ```text
-//!   received ──▶ take ──▶ Flight ──▶ run ──▶ ┬ of the connection: answered here     ┐
-//!                                            └ on data: requests of ONE batch ──▶ … ┴──▶ answers, in order
+//!   received ──▶ take ──▶ Flight ──▶ run ──▶ ┬ of the connection: answered here              ┐
+//!                                            ├ on data: requests of one batch                ┼──▶ answers, in order
+//!                                            └ only short ones on data: one turn (`direct`) ─┘
 //! ```
 //!
 //! The owner of the socket reads into a buffer, takes the whole commands, runs them, and sends the output. Nothing is
 //! written before the whole flight is on stable storage.
 //!
 //! Invariants: an answer for each command, in their order. A command on data is answered when it, and all it can have
-//! read, is durable (I1). Between `MULTI` and `EXEC` commands are kept up to a bound.
+//! read, is durable (I1). Between `MULTI` and `EXEC` commands are kept up to a bound. Tests: `arbitrary`, `durability`,
+//! `bounds`.
 
 mod addresses;
 mod admission;
@@ -19,6 +21,7 @@ mod clients;
 mod command_about;
 mod connection;
 mod counted;
+mod direct;
 mod flight;
 mod information;
 mod listening;
@@ -29,11 +32,9 @@ mod settings;
 mod slow;
 mod tracking;
 
-pub(crate) use connection::COMMANDS;
 pub use flight::Flight;
 #[cfg(feature = "lua")]
 pub(crate) use information::{REDIS_VERSION, REDIS_VERSION_NUMBER, time};
-pub(crate) use listening::LISTENING;
 #[cfg(feature = "lua")]
 pub(crate) use monitor::monitored;
 pub(crate) use options::system_time;
@@ -41,11 +42,12 @@ pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions
 
 use crate::clients::{Client, CountedIn};
 use crate::command::line::{Decoder, Line, ProtocolError};
-use crate::command::{self, CALLS, Command, popping};
+use crate::command::{self, BLOCKING, CALLS, Command, waiting};
+use crate::functions::Caller;
 use crate::keyspace::Keyspace;
 use crate::pending::Pending;
 use crate::reply::{Reply, Version};
-use crate::request::{Answer, Call, Caller, Outcomes, Request, Selected, Watched, What};
+use crate::request::{Answer, Call, Request, Selected, Watched, What};
 use crate::statistics::{Named, Tally};
 use blocking::Waits;
 use bytes::BytesMut;
@@ -66,7 +68,7 @@ const LINES_RESERVED_MAX: usize = 64;
 /// The state of a connection after a flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Continue {
-    /// It does.
+    /// The connection stays open.
     More,
     /// Send the output, then close the connection.
     Close,
@@ -115,6 +117,8 @@ pub struct Session {
     /// The commands of the `EXEC` that was planned last.
     executing: Vec<Named>,
     pending: Arc<Pending>,
+    /// Room for answers that wait until they are durable.
+    spare: BytesMut,
     /// The commands that the last flight had.
     flight_lines: usize,
     /// The rest of the last flight; and the state of the connection behind it.
@@ -181,6 +185,7 @@ impl Session {
                 options.flight_answer_bytes_max,
                 options.memory.clone(),
             )),
+            spare: BytesMut::new(),
             flight_lines: 0,
             rest: Vec::new(),
             end: Continue::More,
@@ -194,8 +199,8 @@ impl Session {
         self.id
     }
 
-    /// Takes the whole commands from the front of the input, up to the bounds of [`SessionOptions`] and to a command
-    /// that authenticates. An empty flight asks for more bytes. If the flight is full there may be more commands; run
+    /// Takes the whole commands from the front of the input, up to the bounds of [`SessionOptions`]. It stops behind a
+    /// command that authenticates or may wait, and behind an `EXEC` with commands of the connection. An empty flight asks for more bytes. If the flight is full there may be more commands; run
     /// it and take again.
     ///
     /// A client that waits for elements is answered before more commands are taken: then the flight is empty. The
@@ -221,10 +226,9 @@ impl Session {
         {
             return Err(error);
         }
-        let mut flight = Flight::default();
-        let mut bytes = 0;
         let command_bytes_max = self.command_bytes_max();
         self.decoder.set_command_bytes_max(command_bytes_max);
+        let (mut flight, mut bytes) = self.take_common(input);
         while flight.lines.len() < self.options.flight_commands_max
             && bytes < self.options.flight_bytes_max
         {
@@ -244,12 +248,7 @@ impl Session {
                     let is_last = !self.is_known() && says_who(&line)
                         || may_wait(&line)
                         || self.acts_behind(&line, &flight);
-                    if flight.lines.is_empty() {
-                        // A client's flights are mostly alike.
-                        flight
-                            .lines
-                            .reserve_exact(self.flight_lines.clamp(1, LINES_RESERVED_MAX));
-                    }
+                    self.make_room(&mut flight);
                     flight.lines.push(line);
                     if is_last {
                         break;
@@ -270,6 +269,41 @@ impl Session {
             self.flight_lines = flight.lines.len();
         }
         Ok(flight)
+    }
+
+    /// Takes whole commands on data from the front of the input, up to the first one of which more has to be asked, and their
+    /// number of bytes. Most flights have no others.
+    fn take_common(&mut self, input: &mut BytesMut) -> (Flight, usize) {
+        let (mut flight, mut bytes) = (Flight::default(), 0);
+        let clients = &self.keyspace.shared().clients;
+        let is_asked = !self.is_known()
+            || self.held.is_some()
+            || clients.paused(|| self.options.clock.now()).is_some();
+        if is_asked {
+            return (flight, bytes);
+        }
+        let is_common = |name: &[u8]| {
+            let command = command::find(name);
+            command.is_some_and(|command| command.run.is_some() && !command.is(BLOCKING))
+        };
+        while flight.lines.len() < self.options.flight_commands_max
+            && bytes < self.options.flight_bytes_max
+            && let Some(line) = self.decoder.next_whole(input, is_common)
+        {
+            bytes += line.bytes();
+            self.make_room(&mut flight);
+            flight.lines.push(line);
+        }
+        (flight, bytes)
+    }
+
+    /// Makes room for the first command of a flight, and others: a client's flights are mostly alike.
+    #[inline]
+    fn make_room(&self, flight: &mut Flight) {
+        if flight.lines.is_empty() {
+            let room = self.flight_lines.clamp(1, LINES_RESERVED_MAX);
+            flight.lines.reserve_exact(room);
+        }
     }
 
     /// True if a line is an `EXEC` whose commands of the connection act when it has run: nothing is planned before.
@@ -316,7 +350,7 @@ impl Session {
 
     /// True if a flight only reads, so that it waits for no long transaction.
     pub fn only_reads(&self, flight: &Flight) -> bool {
-        // What is tracked is read in its turn.
+        // A client that tracks keys reads them in its turn.
         if self.tracking.is_some() {
             return false;
         }
@@ -364,6 +398,30 @@ impl Session {
         self.told = None;
         self.answered.release(flight.rest.is_empty());
         let (now, flight_began) = (self.options.clock.now(), Instant::now());
+        match self.run_directly(&flight, now) {
+            Some((ticket, direct)) => {
+                self.note_last(flight.lines.last(), now);
+                let durable = ticket.await;
+                self.give_directly(direct, &flight, durable, output);
+            }
+            None => self.run_planned(flight, now, output).await,
+        }
+        self.keep_slow();
+        self.add_counts(flight_began, now);
+        // The rest may have scripts that read.
+        if !self.rest.is_empty() {
+            return Continue::More;
+        }
+        if self.tracking.is_some() {
+            let have_read = self.pending.take_script_read();
+            self.settle_scripts(have_read);
+        }
+        self.tell(output);
+        self.end
+    }
+
+    /// Runs a flight as requests of one batch.
+    async fn run_planned(&mut self, flight: Flight, now: i64, output: &mut BytesMut) {
         let mut requests = Vec::with_capacity(flight.len());
         let mut planned = Vec::with_capacity(flight.len());
         for rest in flight.rest {
@@ -409,7 +467,7 @@ impl Session {
                     (plan, counted)
                 }
             };
-            let version = self.is_answered().then_some(self.version);
+            let version = self.version_of_answer();
             planned.push(Due {
                 plan,
                 version,
@@ -422,11 +480,7 @@ impl Session {
                 break;
             }
         }
-        if let Some(line) = last
-            && let Some(command) = command::find(line.part(0))
-        {
-            self.note(command, &line, now);
-        }
+        self.note_last(last.as_ref(), now);
         let mut outcomes = match requests.is_empty() {
             true => Ok(Vec::new()),
             false => self.keyspace.answer(requests, self.id).await,
@@ -435,75 +489,6 @@ impl Session {
             self.answer_deferred(&mut outcomes, now).await;
         }
         self.write_answers(planned, outcomes, output);
-        self.keep_slow();
-        self.add_counts(flight_began, now);
-        // The rest may have scripts that read.
-        if !self.rest.is_empty() {
-            return Continue::More;
-        }
-        if self.tracking.is_some() {
-            let have_read = self.pending.take_script_read();
-            self.settle_scripts(have_read);
-        }
-        self.tell(output);
-        self.end
-    }
-
-    /// Writes the answers, up to the first command that is postponed, and keeps the rest.
-    fn write_answers(
-        &mut self,
-        planned: Vec<Due>,
-        outcomes: Result<Outcomes, sardonyx::Error>,
-        output: &mut BytesMut,
-    ) {
-        let mut outcomes = outcomes.map(Vec::into_iter);
-        for due in planned {
-            let Due {
-                plan,
-                version,
-                counted,
-            } = due;
-            let answer = match plan {
-                Planned::Answered(reply) => Answer::Reply(reply),
-                Planned::Asked => match &mut outcomes {
-                    Ok(outcomes) => answers::of_outcome(outcomes.next()),
-                    Err(error) => {
-                        self.end = answers::end_after(error);
-                        Answer::Reply(answers::of_unknown_fate(error))
-                    }
-                },
-            };
-            let what = match answer {
-                // It is the last of its flight.
-                Answer::Waits => {
-                    self.tally(&counted, None);
-                    self.begin_to_wait(version.is_none());
-                    continue;
-                }
-                Answer::Postponed(postponed) => {
-                    let (what, database) = *postponed;
-                    RestOf::Postponed(what, database)
-                }
-                // Whose messages were given out.
-                Answer::Sends(reply, _) | Answer::Reply(reply) if self.rest.is_empty() => {
-                    self.errors += u64::from(reply.is_error());
-                    self.tally(&counted, Some(&reply));
-                    match version {
-                        Some(version) => reply.write(version, output),
-                        // It is no answer, or not only.
-                        None if reply.is_push() => reply.write(self.version, output),
-                        None => {}
-                    }
-                    continue;
-                }
-                Answer::Sends(reply, _) | Answer::Reply(reply) => RestOf::Answered(reply),
-            };
-            self.rest.push(Rest {
-                what,
-                version,
-                counted,
-            });
-        }
     }
 
     /// Call this when the output is sent: its memory is free.
@@ -560,7 +545,7 @@ impl Session {
         if command.run.is_none() {
             return Plan::OfConnection(command, line);
         }
-        if popping::may_wait(command, &line) {
+        if waiting::may_wait(command, &line) {
             self.prepare_to_wait(command, &line, now);
         }
         let counted = Counted::Ran(Named::of(command, &line));

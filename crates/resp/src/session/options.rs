@@ -55,7 +55,7 @@ pub(crate) fn system_time() -> i64 {
     since.map_or(0, |since| since.as_millis() as i64)
 }
 
-/// The options of a session.
+/// The bounds of one connection, and the parts that it shares with others.
 #[derive(Clone)]
 pub struct SessionOptions {
     /// The most bytes of one command (default 32 MiB).

@@ -1,8 +1,7 @@
 //! `CLIENT TRACKING`: the keys that the client has read, and the messages that they have changed.
 //!
-//! The session listens to the keys of a command when it is planned ([`crate::tracking`]), and no more to a key whose
-//! change it has told. Messages are behind the answers of a flight. If they are redirected, they are handed to the other
-//! client's session.
+//! The session listens to the keys of a command when it is planned ([`crate::tracking`]), until it has reported a change of
+//! the key. Messages follow the answers of a flight. If they are redirected, the other client's session gets them.
 
 mod keys;
 
@@ -60,7 +59,7 @@ pub(super) struct Tracking {
 pub(super) struct Told {
     prefix: Option<Vec<u8>>,
     keys: Vec<Vec<u8>>,
-    /// The addresses of keys that were told, to which the session listens no more at the end.
+    /// The addresses of reported keys, to which the session stops listening at the end.
     pub left: Vec<Arc<[u8]>>,
 }
 
@@ -379,7 +378,7 @@ impl Session {
                     // A command of the same flight may have read the key behind the change: it stays tracked.
                     _ if is_own => {}
                     None => {
-                        // Its client was told already, unless it has read the key again.
+                        // The change was reported already, unless the client has read the key again.
                         let Some(address) = tracking.keys.remove(&key_address(key)) else {
                             return;
                         };

@@ -26,7 +26,7 @@ fn told(session: &mut Session) -> Vec<String> {
 
 fn rows(world: &World, table: &str) -> u64 {
     let tables = world.keyspace.tables().expect("of its own");
-    let count = tables.run(|tx| Ok(tx.rows(table)?.count()));
+    let count = tables.run(|tx| tx.rows(table)?.count());
     count.expect("a table")
 }
 

@@ -70,7 +70,7 @@ fn a_function_is_a_transaction_on_any_tables() {
     world
         .keyspace
         .register_reading_function("notes", |tx, _, _| {
-            Ok(Reply::Int(tx.rows("notes")?.count() as i64))
+            Ok(Reply::Int(tx.rows("notes")?.count()? as i64))
         });
     let mut session = world.session();
     let mut ask = |words: &[&str]| answers(&send(&mut session, &encode(words)).0).remove(0);
@@ -150,7 +150,7 @@ fn whatever_error_a_function_returns_undoes_what_it_wrote() {
             format!("-EXECABORT Transaction discarded: {text} (in 'fcall')")
         );
         assert_eq!(ask(&["EXISTS", "a"]), ":0");
-        let rows = tables.read(|view| Ok(view.rows("marks")?.count()));
+        let rows = tables.read(|view| view.rows("marks")?.count());
         assert_eq!(rows.expect("read"), 0, "{what}");
     }
 }
@@ -275,7 +275,7 @@ fn large_values_that_are_deleted_go_a_part_at_a_time() {
     let rows = || {
         let tables = world.keyspace.tables().expect("of its own");
         tables
-            .read(|view| Ok(view.rows("pg_redis.kv_set")?.count()))
+            .read(|view| view.rows("pg_redis.kv_set")?.count())
             .expect("read")
     };
     assert_eq!(rows(), 1001);

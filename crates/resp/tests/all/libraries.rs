@@ -9,6 +9,7 @@ use sardonyx_resp::{
     Called, Failure, FunctionCall, Functions, Listed, Reply, Session, SessionOptions, Within,
 };
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 fn ask(session: &mut Session, parts: &[&str]) -> String {
     answers(&send(session, &encode(parts)).0).remove(0)
@@ -186,6 +187,9 @@ fn libraries_are_dumped_and_restored_as_one() {
     assert_eq!(answer, "-ERR DUMP payload version or checksum are wrong");
 }
 
+/// The longest time of a transaction's scripts.
+const TIME_MAX: Duration = Duration::from_secs(30);
+
 #[test]
 fn the_end_of_memory_within_the_programs_own_calls_is_an_error_of_the_script() {
     let world = World::new(1);
@@ -217,11 +221,17 @@ fn the_end_of_memory_within_the_programs_own_calls_is_an_error_of_the_script() {
     ] {
         for left in [8 << 10, 40 << 10, 8 << 20] {
             let script = script.replace("%s", call);
+            let began = Instant::now();
             let answer = ask(&mut session, &["EVAL", &script, "0", &left.to_string()]);
             let is_whole = answer == ":400";
             let is_refused = answer.starts_with("-ERR") && answer.contains("memory");
-            assert!(is_whole || is_refused, "{call} with {left}: {answer}");
-            ends[usize::from(is_whole)] += 1;
+            // On a busy machine the bound on time comes first.
+            let is_late = answer.contains("too long") && began.elapsed() > TIME_MAX;
+            assert!(
+                is_whole || is_refused || is_late,
+                "{call} with {left}: {answer}"
+            );
+            ends[usize::from(is_whole)] += usize::from(!is_late);
             // The next script finds all of its memory.
             let next = "local t = {} for i = 1, 10 do t[i] = ('x'):rep(1000000) .. i end return #t";
             assert_eq!(ask(&mut session, &["EVAL", next, "0"]), ":10");

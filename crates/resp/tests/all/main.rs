@@ -7,6 +7,7 @@ mod bounds;
 mod clients;
 mod common;
 mod databases;
+mod direct;
 mod drawn;
 mod durability;
 mod events;

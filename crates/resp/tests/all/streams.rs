@@ -37,11 +37,7 @@ fn rows(world: &World) -> [u64; 4] {
         "pg_redis.kv_consumer",
         "pg_redis.kv_pending",
     ];
-    names.map(|name| {
-        tables
-            .read(|view| Ok(view.rows(name)?.count()))
-            .expect("read")
-    })
+    names.map(|name| tables.read(|view| view.rows(name)?.count()).expect("read"))
 }
 
 fn sweep(world: &World, most: usize) -> usize {

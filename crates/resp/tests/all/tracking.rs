@@ -146,7 +146,7 @@ fn a_key_that_is_read_again_while_its_message_waits_is_told() {
     assert!(ask(&mut other, "INFO").contains("tracking_total_keys:0\r\n"));
 }
 
-/// A flight that reads a key behind its own change, of which it is not told.
+/// A flight that reads a key after its own change, which is not reported to it.
 #[test]
 fn a_key_that_is_read_behind_an_own_change_is_tracked() {
     let world = World::new(1);
@@ -331,7 +331,7 @@ fn keys_of_all_clients_have_a_bound_in_bytes_and_the_largest_client_makes_room()
     ask(&mut one, "MSET a 1 x 1 k 1");
     assert_eq!(told(&mut other), changed(&["x"]));
     assert_eq!(told(&mut one), "");
-    // What was given up is free, and so is what a client has that leaves.
+    // Keys that were given up take no memory, nor do those of a client that leaves.
     assert_eq!(ask(&mut one, "MGET a b c d e f g h i"), {
         let values = ["$1\r\n1\r\n", &"_\r\n".repeat(8)].concat();
         format!("*9\r\n{values}")

@@ -1,8 +1,8 @@
 //! Charts as SVG: curves with intervals, and heat maps.
 //!
 //! The pictures are complete alone: no script, no font, no file beside them. They are made for paper as for screens.
-//! Markers and dashes distinguish curves without colour, the legend is beside the data, the y axis begins at 0 unless
-//! it is logarithmic, and they follow a dark screen. The same data gives the same bytes (I11).
+//! Markers and dashes distinguish curves without colour, and the legend is beside the data. The y axis begins at 0
+//! unless it is logarithmic. They follow a dark screen. The same data gives the same bytes (I11).
 
 mod axis;
 mod curves;

@@ -10,8 +10,9 @@
 //! is a condition on column 1, which has the type 23 of PostgreSQL's catalogue without a modifier, and which the text
 //! names `b`. So programs without SQL know its columns, and a column's new name does not change the stored text.
 //!
-//! This crate compiles no SQL. A program that does registers its compiler once for the process ([`speak_sql`]). Other
-//! programs can read rows of a table with such a condition, and fail to write them ([`CheckFailure`]). The expressions
+//! This crate compiles no SQL. A program that does registers its compiler once for the process ([`speak_sql`]). The
+//! libraries of C and Python do. Other programs can read rows of a table with such a condition, and fail to write them
+//! ([`CheckFailure`]). The expressions
 //! of generated columns are written in the same way.
 //!
 //! Invariant: no row is stored that was not tested by all conditions of its table.
@@ -186,8 +187,8 @@ pub fn speak_sql(compile: CompileSql) {
 fn compiler() -> Result<&'static CompileSql, CheckFailure> {
     COMPILE_SQL.get().ok_or_else(|| CheckFailure {
         code: "0A000",
-        reason: "it is in SQL, which this program does not speak: rows are written by programs that open the \
-                 database with sardonyx_sql::Database"
+        reason: "it is in SQL, which this program does not speak: a program in Rust calls \
+                 `sardonyx_sql::enforce_checks` first, and the libraries of C and Python are built with their feature `sql`"
             .to_string(),
         interrupted: None,
     })

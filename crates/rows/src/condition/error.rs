@@ -18,8 +18,8 @@ pub enum ConditionError {
     },
     /// It is no condition that every program tests, and this program does not speak SQL.
     #[error(
-        "{plain}; any other condition is SQL, which this program does not speak: declare it in one that has called \
-         `sardonyx_sql::enforce_checks`"
+        "{plain}; any other condition is SQL, which this program does not speak: a program in Rust calls \
+         `sardonyx_sql::enforce_checks` first, and the libraries of C and Python are built with their feature `sql`"
     )]
     NeedsSql {
         /// The error of the part of SQL that every program tests.

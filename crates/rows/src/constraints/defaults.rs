@@ -1,24 +1,12 @@
 //! Defaults that are computed for each row, by a program that speaks SQL, which registers for each opened database.
 
-use super::ConstrainedRows;
 use super::references::interrupted;
+use super::{ConstrainedRows, DefaultFailure};
 use crate::error::TableError;
 use crate::read::ReadRow;
 use crate::row::{RowError, RowWriter};
 use crate::schema::{Declared, DeclaredDefault, Schema, Value, ValueRef};
-use sardonyx_base::waiting::Reason;
 use std::fmt::Debug;
-
-/// A default that cannot be computed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DefaultFailure {
-    /// SQLSTATE.
-    pub code: &'static str,
-    /// A half sentence that ends the message.
-    pub reason: String,
-    /// The interruption of the statement, if that ended the computation.
-    pub interrupted: Option<Reason>,
-}
 
 /// Computes defaults in SQL.
 pub trait ComputeDefaults: Debug + Send + Sync {

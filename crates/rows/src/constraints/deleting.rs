@@ -37,6 +37,7 @@ fn delete_all<S: ConstrainedRows>(
     let mut next = 0;
     // Each referring row is found once, also in a circle.
     while let Some((table, at)) = going.get(next).cloned() {
+        check_interruption(next)?;
         next += 1;
         for referred in referred(store, table, at, &|_| true)? {
             match referred.reference().on_delete {
@@ -142,7 +143,8 @@ pub fn follow<S: ConstrainedRows>(
 }
 
 fn set_columns<S: ConstrainedRows>(store: &mut S, set: Rows<S::Place>) -> Result<(), TableError> {
-    for ((table, at), values) in set {
+    for (number, ((table, at), values)) in set.into_iter().enumerate() {
+        check_interruption(number)?;
         let mut change = RowWriter::default();
         for (column, value) in &values {
             change.set(*column, value.as_ref());

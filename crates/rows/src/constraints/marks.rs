@@ -1,35 +1,36 @@
-//! The marks of a transaction: places to which it may go back.
+//! The marks of a transaction: places to which it may go back, by their savepoints.
 //!
-//! Invariant: a number is given once, so a mark that was forgotten is never taken for a later one.
+//! Invariant: a savepoint is given once in the process, so one that was forgotten, or is another transaction's, is never taken
+//! for a later one.
+
+use crate::savepoint::Savepoint;
 
 /// The marks of a transaction that are still valid, in their order.
 #[derive(Debug)]
 pub struct Marks<T> {
-    next: u64,
-    valid: Vec<(u64, T)>,
+    valid: Vec<(Savepoint, T)>,
 }
 
 impl<T> Default for Marks<T> {
     fn default() -> Self {
-        Marks {
-            next: 0,
-            valid: Vec::new(),
-        }
+        Marks { valid: Vec::new() }
     }
 }
 
 impl<T: Copy> Marks<T> {
-    /// Adds a mark of a place, behind those that are valid. Returns its number.
-    pub fn push(&mut self, place: T) -> u64 {
-        let number = self.next;
-        self.next += 1;
-        self.valid.push((number, place));
-        number
+    /// Adds a mark of a place, behind those that are valid.
+    #[inline]
+    pub fn push(&mut self, place: T) -> Savepoint {
+        let savepoint = Savepoint::next();
+        self.valid.push((savepoint, place));
+        savepoint
     }
 
-    /// The position among the valid marks, and the place, of the mark with a number; `None` if it is not valid.
-    pub fn find(&self, number: u64) -> Option<(usize, T)> {
-        let found = self.valid.binary_search_by_key(&number, |mark| mark.0);
+    /// The position among the valid marks, and the place, of a savepoint; `None` if it is not valid.
+    #[inline]
+    pub fn find(&self, savepoint: Savepoint) -> Option<(usize, T)> {
+        let number = |mark: &(Savepoint, T)| mark.0.number();
+        let found = self.valid.binary_search_by_key(&savepoint.number(), number);
         let position = found.ok()?;
         Some((position, self.valid[position].1))
     }
@@ -54,6 +55,7 @@ impl<T: Copy> Marks<T> {
 #[cfg(test)]
 mod tests {
     use super::Marks;
+    use crate::savepoint::Savepoint;
 
     #[test]
     fn a_forgotten_mark_is_never_a_later_one() {
@@ -67,5 +69,13 @@ mod tests {
         marks.truncate(0);
         assert_eq!(marks.find(third), None);
         assert!(marks.is_empty());
+    }
+
+    #[test]
+    fn a_mark_of_another_transaction_is_never_an_own_one() {
+        let (mut one, mut other) = (Marks::default(), Marks::default());
+        let (of_one, of_other) = (one.push(1), other.push(2));
+        assert_eq!((one.find(of_other), other.find(of_one)), (None, None));
+        assert_eq!(one.find(Savepoint::NONE), None);
     }
 }

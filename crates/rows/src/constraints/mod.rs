@@ -17,6 +17,7 @@
 //! Invariant: an operation that fails has done nothing.
 
 mod checks;
+mod default_failure;
 mod defaults;
 mod deleting;
 mod generated;
@@ -27,7 +28,8 @@ mod notes;
 mod references;
 
 pub use checks::{check_added_condition, check_new_row, conditions_of, meets};
-pub use defaults::{ComputeDefaults, DefaultFailure, Objects, computed_defaults, objects};
+pub use default_failure::DefaultFailure;
+pub use defaults::{ComputeDefaults, Objects, computed_defaults, objects};
 pub use deleting::{Followers, delete_before_others, delete_row, follow};
 pub use generated::{
     Generated, generated_of, generated_of_changed, generated_of_new, generated_values,

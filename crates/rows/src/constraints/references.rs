@@ -17,20 +17,22 @@ use sardonyx_base::waiting::{self, Reason};
 use sardonyx_storage::log::LogError;
 use std::sync::Arc;
 
-/// After so many rows of a table without a fitting index it is asked whether the statement is to end.
-const ROWS_BETWEEN_LOOKS: usize = 4096;
+/// After so many rows that are looked at one by one it is asked whether the statement is to end.
+const ROWS_BETWEEN_LOOKS: usize = 256;
 
 /// Looks now and then whether the statement is to end, while rows are looked at one by one.
 ///
 /// # Errors
 /// Why it is to end.
 pub(super) fn check_interruption(row: usize) -> Result<(), TableError> {
-    if row.is_multiple_of(ROWS_BETWEEN_LOOKS)
-        && let Some(reason) = waiting::interruption()
-    {
-        return Err(interrupted(reason));
+    if !row.is_multiple_of(ROWS_BETWEEN_LOOKS) {
+        return Ok(());
     }
-    Ok(())
+    let walked = if row == 0 { 0 } else { ROWS_BETWEEN_LOOKS };
+    match waiting::walked(walked as u64) {
+        Some(reason) => Err(interrupted(reason)),
+        None => Ok(()),
+    }
 }
 
 /// The error of a statement that is to end for this reason.

@@ -39,7 +39,7 @@ impl ReadRow for There {
 impl Entries<'_> {
     fn read(&self, number: Option<usize>) -> Result<Option<There>, Error> {
         match number.is_some() && number == self.broken {
-            true => Err(TableError::NoMark.into()),
+            true => Err(TableError::NoSavepoint.into()),
             false => Ok(number.map(There)),
         }
     }

@@ -45,6 +45,20 @@ impl KeyBytes {
         }
     }
 
+    /// Appends the first bytes of a few: the others are copied, too, and written over by what comes behind. So no loop is
+    /// needed for so few.
+    #[inline]
+    pub fn extend_first<const N: usize>(&mut self, bytes: &[u8; N], length: usize) {
+        let end = self.len + N;
+        match self.long.is_empty() && end <= SHORT_BYTES_MAX {
+            true => {
+                self.short[self.len..end].copy_from_slice(bytes);
+                self.len += length.min(N);
+            }
+            false => self.extend(&bytes[..length]),
+        }
+    }
+
     /// Takes bytes off the end; there are more.
     #[inline]
     pub fn shorten(&mut self, by: usize) {

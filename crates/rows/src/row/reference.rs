@@ -57,7 +57,11 @@ where
         }
         let fixed = match pages.borrowed(address, bytes) {
             Some(bytes) => Cow::Borrowed(bytes),
-            None => Cow::Owned(pages.read(address, bytes, &mut Vec::new())?.to_vec()),
+            None => {
+                let mut copy = vec![0; bytes];
+                pages.read_into(address, &mut copy)?;
+                Cow::Owned(copy)
+            }
         };
         Ok(RowRef {
             pages,

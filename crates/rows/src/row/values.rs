@@ -20,9 +20,9 @@ pub struct LongValues<'v> {
 }
 
 impl<'v> LongValues<'v> {
-    /// False if there are too many.
+    /// One more. False if there are too many.
     #[inline]
-    fn push(&mut self, offset: usize, value: &'v [u8]) -> bool {
+    pub fn push(&mut self, offset: usize, value: &'v [u8]) -> bool {
         match self.values.get_mut(self.count) {
             Some(place) => {
                 *place = (offset, value);

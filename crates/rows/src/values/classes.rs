@@ -26,6 +26,23 @@ const LAYOUTS: [PageLayout; CLASSES] = {
     layouts
 };
 
+/// The longest cell whose class is looked up.
+const LOOKED_UP_MAX: usize = 128;
+
+/// The classes of the smallest cells for so many words.
+const BY_WORDS: [u8; LOOKED_UP_MAX / 8 + 1] = {
+    let mut classes = [0; LOOKED_UP_MAX / 8 + 1];
+    let mut words = 1;
+    while words < classes.len() {
+        classes[words] = classes[words - 1];
+        if CELL_BYTES[classes[words] as usize] < 8 * words {
+            classes[words] += 1;
+        }
+        words += 1;
+    }
+    classes
+};
+
 /// The class of half a page, and that of a whole one.
 const HALF: usize = CLASSES - 2;
 const WHOLE: usize = CLASSES - 1;
@@ -49,6 +66,9 @@ pub const fn layout_of(class: u8) -> PageLayout {
 /// there.
 #[inline]
 pub fn next_cell(left: usize) -> (u8, usize) {
+    if left <= LOOKED_UP_MAX {
+        return (BY_WORDS[left.div_ceil(8)], left);
+    }
     let smallest = |bytes: usize| CELL_BYTES.partition_point(|&cell| cell < bytes);
     if left > CELL_BYTES[WHOLE] {
         return (WHOLE as u8, CELL_BYTES[WHOLE] - NEXT_BYTES);
@@ -91,6 +111,14 @@ mod tests {
             assert!(more.records < layout.records || *bytes == 4080, "{bytes}");
         }
         assert!(CELL_BYTES.is_sorted());
+    }
+
+    #[test]
+    fn short_values_get_the_smallest_cells_that_they_fit_into() {
+        for length in 1..=LOOKED_UP_MAX + 1 {
+            let smallest = CELL_BYTES.partition_point(|&cell| cell < length);
+            assert_eq!(next_cell(length), (smallest as u8, length));
+        }
     }
 
     #[test]

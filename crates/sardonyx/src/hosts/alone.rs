@@ -1,6 +1,7 @@
 //! A term for a program that opens the database for a while without following it: a tool, which is no host of its own. It
 //! takes nothing over from a host that gives signs, and the hosts follow until it has released its term.
 
+use super::reports::Reports;
 use super::{Host, StopHost, Term, primary};
 use crate::{Error, clock};
 use sardonyx_base::events;
@@ -18,6 +19,8 @@ impl Host {
         patience: Duration,
         waits: impl FnMut(&Primary),
     ) -> Result<Result<Term, Primary>, Error> {
+        // It serves once, under a name of its own: no log is kept for it afterwards.
+        self.reports = Reports::none();
         let term = self.take_unless_served(patience, waits);
         if !matches!(term, Ok(Ok(_))) {
             self.following = None;

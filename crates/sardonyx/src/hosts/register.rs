@@ -1,13 +1,13 @@
 //! The register that names the serving host: read, replaced, and asked for a hand-over.
 
-use super::{ANY_OTHER, HostError, RemoteLog};
+use super::{ANY_OTHER, DOUBTS_MAX, HostError, RemoteLog};
 use crate::Error;
 use sardonyx_base::events;
 use sardonyx_base::seldom::Seldom;
 use sardonyx_storage::engine::{OpenError, stored_manifest};
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::primary::{Primary, Replacement, Wish, Wished, is_host_name};
-use sardonyx_storage::remote_log::shell::ask;
+use sardonyx_storage::remote_log::shell::{ask, ask_whole};
 use sardonyx_storage::remote_log::store::{Register, StoreError, StoredRegister, Swapped};
 use std::time::Instant;
 
@@ -28,6 +28,15 @@ pub fn may_pass(error: &Error) -> bool {
         (Some(OpenError::Store(error)), _, _) => of_log(error),
         (_, Some(error), _) => of_log(error),
         (_, _, Some(error)) => StoreError::is_unclear(error),
+        _ => false,
+    }
+}
+
+/// True if an answer about the register is damaged: it may be whole when it is asked for again.
+pub(super) fn is_damage(error: &RemoteLogError) -> bool {
+    match error {
+        RemoteLogError::Primary { .. } => true,
+        RemoteLogError::Store(error) => error.is_damage(),
         _ => false,
     }
 }
@@ -72,21 +81,32 @@ pub(super) fn replace(
     mut made_of: impl FnMut(Option<&StoredRegister>, IsRefused) -> Result<Option<Replacement>, Error>,
 ) -> Result<(), Error> {
     let store = &remote.store;
-    let mut is_refused = false;
+    // A damaged answer is asked for again whatever the time limit: damage is not reported as silence.
+    let (mut is_refused, mut doubts, mut pause) = (false, 0, remote.patience.pause);
     let replaced = ask(&remote.patience, || {
         // A conflict is an answer: mostly a sign of the serving host, which comes eight times in its wait.
-        for _ in 0..CONFLICTS_MAX {
+        let mut conflicts = 0;
+        while conflicts < CONFLICTS_MAX {
             let stored = store.read_register(Register::Primary)?;
             let replacement = match made_of(stored.as_ref(), is_refused) {
                 Ok(Some(replacement)) => replacement,
                 Ok(None) => return Ok(Ok(())),
+                Err(error)
+                    if doubts < DOUBTS_MAX && error.downcast_ref().is_some_and(is_damage) =>
+                {
+                    doubts += 1;
+                    events::warn!(%error, "a damaged answer about the register is asked for again");
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(remote.patience.pause_most);
+                    continue;
+                }
                 Err(error) => return Ok(Err(error)),
             };
             let (text, expected) = (replacement.record.encode(), replacement.expected.as_ref());
             is_refused = false;
             match store.swap_register(Register::Primary, expected, text.as_bytes())? {
                 Swapped::Ok => return Ok(Ok(())),
-                Swapped::Conflict => is_refused = true,
+                Swapped::Conflict => (is_refused, conflicts) = (true, conflicts + 1),
             }
         }
         Err(StoreError::Unclear {
@@ -105,8 +125,10 @@ pub(super) fn replace(
 pub fn primary(remote: &RemoteLog) -> Result<Option<Primary>, Error> {
     let identity = stored_identity(remote)?;
     let read = || remote.store.read_register(Register::Primary);
-    let stored = ask(&remote.patience, read).map_err(RemoteLogError::from)?;
-    Ok(Primary::decode(identity, stored.as_ref())?)
+    let found = ask_whole(&remote.patience, read, |stored| {
+        Primary::decode(identity, stored.as_ref())
+    });
+    Ok(found?)
 }
 
 /// The identity of the database in a store.
@@ -146,4 +168,32 @@ pub fn promote(remote: &RemoteLog, to: &str) -> Result<(), Error> {
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+    use crate::hosts::MemoryStore;
+    use sardonyx_storage::remote_log::store::RemoteStore;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    #[test]
+    fn a_register_that_stays_damaged_is_not_reported_as_a_silent_store() {
+        let machine = tempfile::tempdir().unwrap();
+        let store = Arc::new(MemoryStore::new());
+        let mut remote = RemoteLog::new(store.clone());
+        let first = Options::new().store(remote.clone());
+        let first = first.open_tables(machine.path().join("a.sdx"));
+        first.unwrap().close().unwrap();
+        let put = store.swap_register(Register::Primary, None, b"damaged");
+        assert_eq!(put.unwrap(), Swapped::Ok);
+        // The store is asked for no longer than that without an answer; it does answer.
+        remote.patience.time_limit = Duration::ZERO;
+        remote.patience.pause = Duration::from_micros(1);
+        let error = promote(&remote, "b").unwrap_err();
+        assert!(!may_pass(&error), "{error}");
+        assert!(error.downcast_ref().is_some_and(is_damage), "{error}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The time for which a host serves: signs to the others, and the lease under which it answers.
 
-use super::register::{clear, put, replace};
+use super::register::{clear, is_damage, put, replace};
 use super::{DOUBTS_MAX, DurableAt, Host, RemoteLog};
 use crate::clock::now;
 use crate::{Error, Options, Tables};
@@ -294,10 +294,8 @@ impl Shared {
             };
             doubts = match &done {
                 // Also a register that was restored from an older state, or another one at the place.
-                Err(
-                    RemoteLogError::Primary { .. }
-                    | RemoteLogError::Store(StoreError::Setup { .. }),
-                ) => doubts + 1,
+                Err(RemoteLogError::Store(StoreError::Setup { .. })) => doubts + 1,
+                Err(error) if is_damage(error) => doubts + 1,
                 _ => 0,
             };
             pace.asked(matches!(done, Ok(true)));

@@ -13,9 +13,10 @@ const OPEN_BYTES_LEAST: usize = 1 << 16;
 impl Options {
     /// Bounds at which no transaction could do anything are refused.
     pub(super) fn check_open_transactions(&self) -> Result<(), OpenError> {
-        let [number, bytes] = self.open_transactions;
+        let [number, bytes, rows] = self.open_transactions;
         let (option, value, requirement) = match (number, bytes) {
             (0, _) => ("open_transactions_max", 0, "at least 1"),
+            _ if rows == 0 => ("open_transaction_rows_max", 0, "at least 1"),
             (_, 0..OPEN_BYTES_LEAST) => (
                 "open_transactions_bytes_max",
                 bytes as u64,

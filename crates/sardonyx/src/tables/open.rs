@@ -5,16 +5,16 @@ use super::turn::asking;
 use crate::inside::Inside;
 use crate::ticket::Ticket;
 use crate::{Durability, Error};
-use sardonyx_rows::TransactionEnded;
+use sardonyx_rows::{TableError, TransactionEnded};
 use sardonyx_serial::Kernel;
 use sardonyx_storage::store::SnapshotEnded;
-use sardonyx_table::{LeftRows, Marked, OpenRows, OpenTransactions, Transaction};
+use sardonyx_table::{LeftRows, OpenRows, OpenTransactions, Transaction};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Weak};
 
-/// The defaults: the most open transactions, and the bytes that they keep together.
-pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 2] = [10_000, 1 << 30];
+/// The defaults: the most open transactions, the bytes that they keep together, and the changed rows of one.
+pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 3] = [10_000, 1 << 30, 500_000];
 
 /// A transaction that a program begins and ends by hand: [`Tables::begin`].
 ///
@@ -33,6 +33,7 @@ pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 2] = [10_000, 1 << 30];
 /// Dropping it undoes it. The memory of all open transactions of a database is bounded
 /// ([`Options::open_transactions_bytes_max`](crate::Options::open_transactions_bytes_max),
 /// [`open_transactions_max`](crate::Options::open_transactions_max),
+/// [`open_transaction_rows_max`](crate::Options::open_transaction_rows_max),
 /// [`snapshot_bytes_max`](crate::Options::snapshot_bytes_max)); a transaction that was ended at a bound returns
 /// [`TransactionEnded`](crate::errors::TransactionEnded) or [`SnapshotEnded`](crate::errors::SnapshotEnded): run it
 /// again. After the database was closed, its verbs return [`Error::Closed`], in a forked child [`Error::Forked`].
@@ -112,7 +113,7 @@ impl OpenTransaction {
     }
 
     /// Ends it, and does not wait: the ticket can be waited for or awaited, as that of [`Tables::submit`]. It reports a
-    /// conflict, too.
+    /// conflict, too. The transaction's memory is freed when the ticket is answered or dropped.
     #[inline]
     pub fn commit_later(self) -> Ticket<()> {
         let (rows, kernel) = (self.rows, upgraded(&self.kernel));
@@ -121,9 +122,14 @@ impl OpenTransaction {
             Err(error) => return Ticket::refused(error),
         };
         match rows.has_changes() {
-            true => {
-                Ticket::of_outcome(kernel.submit(|tx| rows.install(tx, &mut LeftRows::default())))
-            }
+            // Its memory goes with the ticket: to free it takes long, and the stage has no time for that.
+            true => Ticket::of_installed(kernel.submit(|tx| {
+                let mut left = LeftRows::default();
+                match rows.install(tx, &mut left) {
+                    Ok(()) => Ok(((), left)),
+                    Err(error) => Err(Box::new((error, left))),
+                }
+            })),
             false => Ticket::of_value(kernel.durable(self.group)),
         }
     }
@@ -154,63 +160,20 @@ impl OpenTransaction {
         ended.map(Some)
     }
 
-    /// Ends it in a closure's transaction that has done nothing yet, and that continues.
+    /// Ends it in a closure's transaction that has done nothing yet, and that continues. Its memory is put into `left`, which
+    /// the caller drops behind the closure.
     ///
     /// # Errors
     /// The errors of [`OpenTransaction::commit`]: then give the closure's transaction up.
     #[doc(hidden)]
     #[inline]
-    pub fn install(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
-        self.rows.install(tx, &mut LeftRows::default())
+    pub fn install(self, tx: &mut Transaction<'_>, left: &mut LeftRows) -> Result<(), Error> {
+        self.rows.install(tx, left)
     }
 
     /// Ends it without effect, as dropping it does.
     #[inline]
     pub fn rollback(self) {}
-
-    /// Marks its present state, to [go back](OpenTransaction::rollback_to) to it.
-    ///
-    /// ```
-    /// # use sardonyx::{Error, Tables, record};
-    /// # record! { #[table("accounts", key = id)] struct Account { id: u64, balance: i64 } }
-    /// # fn main() -> Result<(), Error> {
-    /// # let directory = tempfile::tempdir().unwrap();
-    /// # let bank = Tables::open(directory.path().join("bank.sdx"))?;
-    /// # let accounts = bank.table::<Account>()?;
-    /// let mut tx = bank.begin()?;
-    /// tx.insert(accounts, &Account { id: 1, balance: 0 })?;
-    /// let savepoint = tx.savepoint();
-    /// tx.insert(accounts, &Account { id: 2, balance: 0 })?;
-    /// tx.rollback_to(savepoint)?;
-    /// tx.commit()?;
-    /// assert_eq!(bank.read(|view| view.count(accounts))?, 1);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[inline]
-    pub fn savepoint(&mut self) -> Marked {
-        self.rows.mark()
-    }
-
-    /// Undoes its changes since a savepoint. The savepoint stays; later ones are removed. Its reads meanwhile are
-    /// compared at its commit all the same.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if it has no such savepoint, or no longer: then nothing is undone.
-    #[inline]
-    pub fn rollback_to(&mut self, savepoint: Marked) -> Result<(), Error> {
-        self.rows.return_to(savepoint)
-    }
-
-    /// Removes a savepoint and later ones; the changes since stay. As long as a savepoint exists, the transaction keeps
-    /// the previous content of each change.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if it has no such savepoint, or not any more.
-    #[inline]
-    pub fn release(&mut self, savepoint: Marked) -> Result<(), Error> {
-        self.rows.release(savepoint)
-    }
 }
 
 /// True if other transactions prevented the commit, so that a repetition may succeed.
@@ -223,6 +186,12 @@ pub fn is_to_run_again(error: &Error) -> bool {
             error.downcast_ref(),
             Some(TransactionEnded::Displaced { .. } | TransactionEnded::Outgrown { .. })
         )
+}
+
+/// True if a transaction was to change more rows than its commit may install.
+#[inline]
+fn is_too_many(error: &Error) -> bool {
+    matches!(error.downcast_ref(), Some(TableError::TooManyRows { .. }))
 }
 
 #[inline]
@@ -294,8 +263,8 @@ impl Tables {
 
     /// Runs a closure as a transaction that blocks no other one, and returns when it is on stable storage. It runs up to
     /// [`Tables::RETRIES_ASIDE`] times as an [`OpenTransaction`], again after a conflict or an end at a bound. Then it
-    /// runs once more in the serial stage, where no conflict is possible and others wait for it. So it ends. Effects of
-    /// the closure beside the transaction may happen several times.
+    /// runs once more in the serial stage, where no conflict is possible and others wait for it. So it ends. One that changes
+    /// too many rows runs there at once. Effects of the closure beside the transaction may happen several times.
     ///
     /// # Errors
     /// The error that the closure returned, after everything it did was undone; the errors of [`Tables::run`], except a
@@ -315,14 +284,22 @@ impl Tables {
             });
             match ended {
                 Err(error) if is_to_run_again(&error) => {}
+                // The stage has no bound on its rows.
+                Err(error) if is_too_many(&error) => break,
                 ended => return ended,
             }
         }
+        // It is freed behind the stage.
+        let mut left = LeftRows::default();
         self.run(|tx| {
             let mut transaction = self.begin_in(tx)?;
-            let value = body(&mut transaction)?;
-            transaction.install(tx)?;
-            Ok(value)
+            match body(&mut transaction) {
+                Ok(value) => transaction.install(tx, &mut left).map(|()| value),
+                Err(error) => {
+                    left = transaction.rows.let_go();
+                    Err(error)
+                }
+            }
         })
     }
 
@@ -355,6 +332,6 @@ impl Tables {
 
 /// The open transactions of a database, with the bounds of its options.
 #[inline]
-pub(super) fn none(kernel: &Kernel, [number, bytes]: [usize; 2]) -> Arc<OpenTransactions> {
-    OpenTransactions::new(kernel.engine().process(), number, bytes)
+pub(super) fn none(kernel: &Kernel, bounds: [usize; 3]) -> Arc<OpenTransactions> {
+    OpenTransactions::new(kernel.engine().process(), bounds)
 }

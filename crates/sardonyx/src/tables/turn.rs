@@ -5,7 +5,7 @@ use crate::error::{Typed, interruption};
 use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Snapshot};
 use sardonyx_base::waiting::{Interrupt, Reason, interruptible, let_others_run};
-use sardonyx_serial::{Durability, Procedure, Registered};
+use sardonyx_serial::{Durability, Procedure, Registered, Steps};
 use sardonyx_storage::log::writer::Gathering;
 use sardonyx_table::{Transaction, View};
 use std::sync::Arc;
@@ -193,5 +193,12 @@ impl Turn<'_> {
     ) -> BatchTicket<P::Output, P::Error> {
         let ended = || drop(begun);
         Ticket::of_value(self.turn.submit_batch(procedure, arguments, ended))
+    }
+
+    /// Runs steps, each as a transaction of its own; the ticket tells when all of them are durable. They run here and now in
+    /// every shape. The turn is over.
+    #[inline]
+    pub fn run_steps<S: Steps>(self, steps: &mut S) -> Ticket<()> {
+        Ticket::of_value(self.turn.run_steps(steps))
     }
 }

@@ -110,9 +110,9 @@ fn every_verb_of_plain_records_is_kept_and_what_is_undone_is_not() {
         assert!(failed.is_err());
         tables
             .run(|tx| {
-                let mark = tx.mark();
+                let mark = tx.savepoint();
                 tx.insert(items, &Item::new(4, 4))?;
-                tx.return_to(mark)?;
+                tx.rollback_to(mark)?;
                 tx.insert(items, &Item::new(5, 5))
             })
             .unwrap();
@@ -306,7 +306,7 @@ impl World {
         let tables = self.tables.as_ref().unwrap();
         let outcome = tables.run(|tx| {
             for _ in 0..1 + random.below(4) {
-                let mark = tx.mark();
+                let mark = tx.savepoint();
                 let before = rows.clone();
                 let id = random.below(30);
                 let letter = char::from(b'a' + random.below(26) as u8);
@@ -324,7 +324,7 @@ impl World {
                     rows.insert(id, customer(id, &name));
                 }
                 if random.chance(1, 6) {
-                    tx.return_to(mark)?;
+                    tx.rollback_to(mark)?;
                     rows = before;
                 }
             }

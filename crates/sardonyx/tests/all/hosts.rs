@@ -5,6 +5,7 @@
 
 mod cuttable;
 mod ends_of_terms;
+mod outages;
 
 use cuttable::Cuttable;
 use sardonyx::hosts::{
@@ -386,6 +387,7 @@ fn a_host_that_slept_for_longer_than_the_store_keeps_begins_anew_and_follows() {
         let keep = KeepInStore {
             bases: 1,
             since: None,
+            hosts_since: None,
         };
         delete_past(&store, keep).unwrap();
         assert!(followed().next_entry < base.next_entry);

@@ -312,7 +312,7 @@ macro_rules! all_verbs {
         let unknown = rows.insert(&[("colour", Value::from("red"))]).unwrap_err();
         tell(unknown.to_string());
         tell(format!("{:?}", rows.delete(&[Value::from(1)]).unwrap()));
-        tell(format!("{:?}", rows.count()));
+        tell(format!("{:?}", rows.count().expect("counted")));
         tell(tx.rows("nothing").map(drop).unwrap_err().to_string());
         tell(format!("{:?}", tx.clear(customers).unwrap()));
         told

@@ -157,11 +157,11 @@ fn at_the_bound_the_oldest_ends_with_an_error_and_transactions_go_on() {
     });
 }
 
-const KEYS: u64 = 6;
+pub const KEYS: u64 = 6;
 const APPENDS: usize = 56;
 
 /// The values that were appended to a key, in their order.
-fn list(item: Option<&Item>) -> Vec<u64> {
+pub fn list(item: Option<&Item>) -> Vec<u64> {
     let Some(item) = item else {
         return Vec::new();
     };
@@ -171,25 +171,47 @@ fn list(item: Option<&Item>) -> Vec<u64> {
 }
 
 fn append(tx: &mut Transaction<'_>, items: Table<Item>, key: u64, value: u64) -> Result<(), Error> {
-    let mut item = tx
-        .get(items, key)
-        .expect("read")
-        .copied()
-        .unwrap_or(Item::new(key, 0));
+    let item = tx.get(items, key).expect("read").copied();
+    tx.put(items, &appended(item.unwrap_or(Item::new(key, 0)), value))
+        .map(drop)
+}
+
+/// A list with one more value.
+pub fn appended(mut item: Item, value: u64) -> Item {
     let at = item.value as usize * 2;
     item.filler[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes());
     item.value += 1;
-    tx.put(items, &item).map(drop)
+    item
 }
 
+/// Records what transactions asked and were told, in an order of the whole process.
 #[derive(Default)]
-struct Recorder {
+pub struct Recorder {
     at: AtomicU64,
     events: Mutex<Vec<(u64, Value)>>,
 }
 
 impl Recorder {
-    fn note(&self, kind: &str, process: u64, value: &Value) {
+    /// Judges the history: it must be strictly serializable.
+    pub fn judge(self, shape: Shape) {
+        let mut events = self.events.into_inner().expect("no panic");
+        events.sort_by_key(|(at, _)| *at);
+        let lines: Vec<String> = events.iter().map(|(_, event)| event.to_string()).collect();
+        let history = History::from_json(&lines.join("\n")).expect("a history");
+        let options = Opts {
+            models: vec!["strict-serializable".into()],
+            ..Opts::default()
+        };
+        let report = adya::check(&history, Workload::ListAppend, &options);
+        assert_eq!(
+            report.valid,
+            Valid::True,
+            "{shape:?}: {:?}",
+            report.anomaly_types
+        );
+    }
+
+    pub fn note(&self, kind: &str, process: u64, value: &Value) {
         let at = self.at.fetch_add(1, Ordering::SeqCst);
         let event = json!({"type": kind, "process": process, "value": value});
         self.events.lock().expect("no panic").push((at, event));
@@ -246,20 +268,6 @@ fn histories_of_transactions_and_snapshots_are_strictly_serializable() {
                 });
             }
         });
-        let mut events = recorder.events.into_inner().expect("no panic");
-        events.sort_by_key(|(at, _)| *at);
-        let lines: Vec<String> = events.iter().map(|(_, event)| event.to_string()).collect();
-        let history = History::from_json(&lines.join("\n")).expect("a history");
-        let options = Opts {
-            models: vec!["strict-serializable".into()],
-            ..Opts::default()
-        };
-        let report = adya::check(&history, Workload::ListAppend, &options);
-        assert_eq!(
-            report.valid,
-            Valid::True,
-            "{shape:?}: {:?}",
-            report.anomaly_types
-        );
+        recorder.judge(shape);
     });
 }

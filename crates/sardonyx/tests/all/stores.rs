@@ -30,9 +30,9 @@ impl Store for Transaction<'_> {
     }
 
     fn undone(&mut self, act: impl FnOnce(&mut Self)) -> Result<(), Error> {
-        let mark = self.mark();
+        let before = self.savepoint();
         act(self);
-        self.return_to(mark)
+        self.rollback_to(before)
     }
 }
 
@@ -46,9 +46,9 @@ impl Store for NodeTables<'_> {
     }
 
     fn undone(&mut self, act: impl FnOnce(&mut Self)) -> Result<(), Error> {
-        let mark = self.mark();
+        let before = self.savepoint();
         act(self);
-        self.return_to(mark)
+        self.rollback_to(before)
     }
 }
 

@@ -154,7 +154,7 @@ fn contents(db: &Opened) -> Model {
         .scan()
         .map(|found| row(&found.expect("a row")))
         .collect();
-    assert_eq!(rows.count(), all.len() as u64);
+    assert_eq!(rows.count().expect("counted"), all.len() as u64);
     for name in ["by_group", "by_name"] {
         let index = rows.index(name).expect("an index");
         let found = index.all().expect("readable");

@@ -74,6 +74,13 @@ fn of_host(host: &Host, out: &mut Exposition) {
             age,
         );
     }
+    if let Some(due) = host.base_due_seconds {
+        out.gauge(
+            "sardonyx_store_base_due_seconds",
+            "The time for which a base has been due, if this host makes bases; 0 if none is.",
+            due,
+        );
+    }
 }
 
 fn build(version: &str, out: &mut Exposition) {
@@ -159,6 +166,11 @@ fn log(state: &State, out: &mut Exposition) {
         "sardonyx_log_outstanding_groups",
         "Groups that are sealed and not durable yet.",
         log.outstanding_groups,
+    );
+    out.gauge(
+        "sardonyx_log_limit_bytes",
+        "The most bytes of log on disk; beyond them changes wait for checkpoints.",
+        log.limit_bytes,
     );
     out.gauge(
         "sardonyx_log_poisoned",
@@ -337,6 +349,7 @@ mod tests {
                 entry: Some(7),
                 behind_seconds: Some(0.5),
                 base_age_seconds: Some(60.0),
+                base_due_seconds: Some(0.0),
                 ..Default::default()
             }),
             store: Some(Store::default()),

@@ -14,10 +14,11 @@ use crate::slow_statements::TEXT_BYTES_MAX;
 use crate::spans;
 use bytes::BytesMut;
 use sardonyx_base::channels::WAITING_BYTES_MAX;
-use sardonyx_sql::{Event, Reason, SessionOptions, SqlError, code, record_error};
+use sardonyx_sql::{ClientAddress, Event, Reason, SessionOptions, SqlError, code, record_error};
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -30,6 +31,8 @@ struct Answered<'a> {
     user: &'a str,
     /// The span of the flight, until its first error is sent.
     span: Option<Span>,
+    /// Becomes true if one of the errors is the end of the session.
+    is_told_end: &'a AtomicBool,
 }
 
 impl Send for Answered<'_> {
@@ -60,6 +63,9 @@ impl Send for Answered<'_> {
 
     fn told(&mut self, error: &SqlError) {
         self.shared.metrics.error(error.code);
+        if error.ends_session() {
+            self.is_told_end.store(true, Ordering::Relaxed);
+        }
         if let Some(span) = self.span.take() {
             record_error(&span, error);
         }
@@ -110,6 +116,9 @@ async fn run(
             // The client's own parameters override it.
             parameters: limit.chain(parameters).collect(),
             process,
+            client: connection
+                .client()
+                .map_or(ClientAddress::Local, ClientAddress::Remote),
         };
         sardonyx_sql::Session::new(shared.database.clone(), options)
     });
@@ -143,6 +152,7 @@ async fn run(
         receiver,
         outgoing,
         output,
+        is_told_end: AtomicBool::new(false),
     };
     let ended = serving.until_its_end().await;
     serving.end(ended).await
@@ -157,6 +167,8 @@ struct Serving<'a> {
     receiver: Receiver,
     outgoing: Outgoing,
     output: BytesMut,
+    /// True if the client knows that the session is ended.
+    is_told_end: AtomicBool,
 }
 
 impl Serving<'_> {
@@ -179,6 +191,11 @@ impl Serving<'_> {
                     self.answer().await?;
                     match wants {
                         _ if interrupt.reason() == Some(Reason::Disconnected) => return Ok(None),
+                        _ if self.session.sql().is_terminated() => {
+                            // Its statement may have ended before that: then the client does not know it yet.
+                            let unknown = !self.is_told_end.load(Ordering::Relaxed);
+                            return Ok(unknown.then(|| SqlError::interrupted(Reason::Shutdown)));
+                        }
                         Wants::End => return Ok(None),
                         _ => continue,
                     }
@@ -211,6 +228,7 @@ impl Serving<'_> {
         let limit = self.session.sql().idle_limit();
         let until = limit.map(|(limit, error)| (tokio::time::Instant::now() + limit, error));
         let for_messages = self.session.is_idle();
+        let terminated = self.session.sql().terminated();
         loop {
             let inbox = self.session.sql().inbox();
             let event = poll_fn(|context| match inbox {
@@ -226,6 +244,9 @@ impl Serving<'_> {
             let event = tokio::select! {
                 received = self.receiver.receive() => return received.map(Ok),
                 event = event => event,
+                () = poll_fn(&terminated) => {
+                    return Ok(Err(SqlError::interrupted(Reason::Shutdown)));
+                }
                 () = timeout => match until {
                     Some((_, error)) => return Ok(Err(error)),
                     None => continue,
@@ -239,6 +260,7 @@ impl Serving<'_> {
                         shared: self.shared,
                         user: self.user,
                         span: None,
+                        is_told_end: &self.is_told_end,
                     };
                     self.session.notify(&mut self.output, &mut client).await?;
                     client.outgoing.send(&mut self.output).await?;
@@ -260,6 +282,7 @@ impl Serving<'_> {
             shared,
             user: self.user,
             span: Some(span.clone()),
+            is_told_end: &self.is_told_end,
         };
         // Pinned in its place: it is large, and handed on several times.
         let answered = pin!(async {

@@ -24,8 +24,11 @@ pub struct Host {
     pub behind_seconds: Option<f64>,
     /// Files of transactions that were cut off its log and kept.
     pub forks: u64,
-    /// The age of the newest base in the store, in seconds; `None` if this host makes no bases, or there is none yet.
+    /// The age of the newest base in the store, in seconds; before there is one, of the log's first entry. `None` if this host
+    /// makes none, or the store has not answered yet.
     pub base_age_seconds: Option<f64>,
+    /// The time for which a base has been due, in seconds; 0 if none is. `None` if this host makes none.
+    pub base_due_seconds: Option<f64>,
 }
 
 /// Reads the state of this program's host.

@@ -84,6 +84,9 @@ pub struct Log {
     pub largest_group: u64,
     /// Groups that are sealed and not durable yet.
     pub outstanding_groups: u64,
+    /// The most bytes of log on disk.
+    #[serde(default)]
+    pub limit_bytes: u64,
     /// True if nothing is acknowledged before a copy in a store has it.
     pub has_remote_copy: bool,
     /// True if an error closed the log.

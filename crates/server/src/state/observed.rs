@@ -1,4 +1,4 @@
-//! The source of a state: tables in main memory, or those of another program, which are followed.
+//! The source of a state: tables in main memory, those of another program, which are followed, or those of a node.
 
 use super::reading;
 use super::{Host, Readiness};
@@ -14,13 +14,18 @@ pub enum Observed {
     Tables(Arc<Tables>),
     /// Tables of another program.
     Follower(Arc<Follower>),
+    /// Tables of a node, which has no figures of them: to read sizes would lock pages that other nodes use.
+    Node(Arc<Database>),
 }
 
 impl Observed {
-    /// The source of a database; `None` for a database of nodes.
-    pub fn of(database: &Database) -> Option<Observed> {
-        let tables = database.tables().cloned().map(Observed::Tables);
-        tables.or_else(|| database.follower().cloned().map(Observed::Follower))
+    /// The source of a database.
+    pub fn of(database: &Arc<Database>) -> Observed {
+        match (database.tables(), database.follower()) {
+            (Some(tables), _) => Observed::Tables(tables.clone()),
+            (None, Some(follower)) => Observed::Follower(follower.clone()),
+            (None, None) => Observed::Node(database.clone()),
+        }
     }
 
     /// The readiness. Does not wait.
@@ -28,15 +33,12 @@ impl Observed {
         match self {
             Observed::Tables(tables) => reading::readiness(tables, is_stopping),
             Observed::Follower(follower) => {
-                let stopping = is_stopping.then_some("the server is being stopped");
                 let failed = follower.has_ended();
-                let failed = failed.then_some("following the database has failed");
-                let obstacles = stopping.into_iter().chain(failed);
-                let obstacles: Vec<String> = obstacles.map(String::from).collect();
-                Readiness {
-                    ready: obstacles.is_empty(),
-                    obstacles,
-                }
+                unless(is_stopping, failed, "following the database has failed")
+            }
+            Observed::Node(database) => {
+                let stopped = database.check_node().is_some_and(|runs| runs.is_err());
+                unless(is_stopping, stopped, "the node has stopped: restart it")
             }
         }
     }
@@ -59,5 +61,17 @@ impl Observed {
                 ..Host::default()
             },
         })
+    }
+}
+
+/// Ready unless the server is being stopped, or its source has failed.
+fn unless(is_stopping: bool, has_failed: bool, failure: &str) -> Readiness {
+    let stopping = is_stopping.then_some("the server is being stopped");
+    let failed = has_failed.then_some(failure);
+    let obstacles = stopping.into_iter().chain(failed);
+    let obstacles: Vec<String> = obstacles.map(String::from).collect();
+    Readiness {
+        ready: obstacles.is_empty(),
+        obstacles,
     }
 }

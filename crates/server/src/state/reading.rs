@@ -40,6 +40,7 @@ impl State {
         let sizes = match observed {
             Observed::Tables(tables) => sizes(tables),
             Observed::Follower(follower) => follower.look(sizes_in).ok(),
+            Observed::Node(_) => None,
         };
         let (largest, tables_total, memory) = sizes.unwrap_or_else(|| {
             let before =
@@ -54,8 +55,8 @@ impl State {
         });
         let of_engine = match observed {
             Observed::Tables(tables) => State::of_engine(tables),
-            // It writes no log and takes no checkpoints.
-            Observed::Follower(_) => State::default(),
+            // A follower writes no log and takes no checkpoints; a node shares both with others.
+            Observed::Follower(_) | Observed::Node(_) => State::default(),
         };
         State {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -145,6 +146,7 @@ fn log(counted: &LogStatistics, engine: &EngineView) -> Log {
         },
         largest_group: counted.largest_group,
         outstanding_groups: engine.commit().outstanding() as u64,
+        limit_bytes: engine.log_bytes_max(),
         has_remote_copy: engine.commit().has_remote_copy(),
         poisoned: engine.commit().is_poisoned(),
     }
@@ -218,7 +220,7 @@ fn sizes_in(view: &View<'_>) -> Sizes {
         let rows = view.rows_of(number).ok()?;
         Some(Table {
             name: definition.name.clone(),
-            rows: rows.count(),
+            rows: rows.count().ok()?,
             bytes: view.bytes_of(number),
             changes: view.changes_of(number),
         })

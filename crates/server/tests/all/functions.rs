@@ -166,6 +166,7 @@ fn what_the_last_statement_gives_is_the_answer() {
         ),
         ("select current_user", "'default'", "'default'"),
         ("select 'int4'::regtype", "'integer'", "'integer'"),
+        ("select 'accounts'::regclass", "'accounts'", "'accounts'"),
         ("", "+OK", "+OK"),
     ];
     let mut new = Client::of(&running);

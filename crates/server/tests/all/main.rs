@@ -4,6 +4,7 @@ mod common;
 mod constraints;
 mod copies;
 mod cursors;
+mod ending;
 mod following;
 mod functions;
 mod http;

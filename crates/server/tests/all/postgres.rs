@@ -493,7 +493,7 @@ fn a_server_that_stops_tells_its_clients_and_keeps_what_it_acknowledged() {
     running.tables.close().unwrap();
     let path = running.directory.path().join("bank.sdx");
     let tables = crate::common::small().open_tables(path).unwrap();
-    assert_eq!(tables.read(|view| Ok(view.rows("t")?.count())).unwrap(), 1);
+    assert_eq!(tables.read(|view| view.rows("t")?.count()).unwrap(), 1);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //!
 //! It is made without a name and gets its own when it is whole. Its head says version, database, page size and sizes,
 //! under a check; a joining node checks all of it and the file's length before anything is mapped. A node holds the
-//! advisory lock on its slot as long as its process lives (see [`sardonyx_base::shared_file`]), so others see at once
-//! when it is dead, however it died.
+//! advisory lock on its slot as long as its process lives (see [`sardonyx_base::shared_file`]). So others see its death
+//! at once, however it died.
 
 use super::layout::{
     CELLS_MAX, HEAD_AREA, HEAD_CELLS, HEAD_CHECK, HEAD_DIRECTORY, HEAD_IDENTITY, HEAD_MAGIC,

@@ -5,8 +5,8 @@
 //! or another node answers for it. Of the others the least recently used goes, and of the modified ones the least
 //! recently used are written back first, as in the simulation.
 //!
-//! Bound (I10): so many frames as were asked for. If all are at work the transaction is refused. If some are only
-//! modified when a page comes that was asked for while there was room, there is one frame more until they are
+//! Bound (I10): so many frames as were asked for. If all are at work the transaction is refused. A page may come that
+//! was asked for while there was room. If some frames are only modified then, there is one frame more until they are
 //! written back.
 
 use super::gem::PageBytes;

@@ -1,9 +1,9 @@
 //! A closely coupled node's part below its [shell](super::shell): the machine of GEM locking, the global lock table, and
 //! messages and pages across GEM.
 //!
-//! Every access to GEM is synchronous (GEM paper, section 2), so the machine's accesses to the global lock table are done
-//! where they are asked for. The thread that runs the shell calls [`Shell::poll`] when mail has come. Pages come from
-//! storage and from GEM, and a full buffer writes modified ones back.
+//! Every access to GEM is synchronous (GEM paper, section 2). So the machine's accesses to the global lock table are
+//! done where they are asked for. The thread that runs the shell calls [`Shell::poll`] when mail has come. Pages come
+//! from storage and from GEM, and a full buffer writes modified ones back.
 
 use super::NodeError;
 use super::close_member::CloseHere;

@@ -4,9 +4,8 @@
 //! was chosen ([`NodeOptions::stopped_process_wait`](super::NodeOptions::stopped_process_wait)), and is then dead as any
 //! other. The signal goes to its pidfd, so that it can meet no other process that was given the same number.
 //!
-//! The waits of single transactions are not looked up. A node waits for a stopped one, as far as it can know, if some
-//! transaction of its own has waited at every look since it found that one stopped. Such a wait is for a lock, the log
-//! or a recovery.
+//! The waits of single transactions are not looked up. A node seems to wait for a stopped one if some transaction of
+//! its own has waited at every look since then. Such a wait is for a lock, the log or a recovery.
 
 use rustix::process::{Signal, pidfd_send_signal};
 use sardonyx_base::stopped::StoppedProcesses;

@@ -3,8 +3,8 @@
 //! elsewhere.
 //!
 //! A request pins the copy that it names, until the page is granted. The page that was granted last stays pinned until
-//! the transaction requests more or ends, since the thread that waited for it reads it a moment later. A page that is
-//! granted for writing is at work until the end.
+//! the transaction requests more or ends: the thread that waited for it reads it a moment later. A page that is granted
+//! for writing is at work until the end.
 //!
 //! Invariants: those that the protocol asks of its shell ([`crate::protocol`]). A copy that a request names stays
 //! until that is answered. A page at work stays, and is given to no other node.
@@ -13,7 +13,7 @@ use super::NodeError;
 use super::buffer::Buffer;
 use super::gem::PageBytes;
 use super::ring::Frame;
-use super::work::{Held, Progress, Savepoint, Work};
+use super::work::{Held, Progress, Work, WorkPoint};
 use crate::protocol::{Input, LockMode, NodeId, Outcome, PageId, Psn, TransactionId};
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -274,13 +274,13 @@ impl Local {
     }
 
     /// The extent of a transaction's changes.
-    pub fn savepoint(&self, transaction: TransactionId) -> Savepoint {
+    pub fn point(&self, transaction: TransactionId) -> WorkPoint {
         let work = self.transactions.get(&transaction);
-        work.map(Work::savepoint).unwrap_or_default()
+        work.map(Work::point).unwrap_or_default()
     }
 
     /// Undoes the changes of a transaction behind a savepoint. Its locks stay.
-    pub fn roll_back(&mut self, transaction: TransactionId, to: Savepoint) {
+    pub fn roll_back(&mut self, transaction: TransactionId, to: WorkPoint) {
         let Some(work) = self.transactions.get_mut(&transaction) else {
             return;
         };

@@ -46,6 +46,8 @@ pub(in crate::node) struct Member<C: Coupling> {
     /// The tables that it has read of.
     known: Known,
     pub shell: Mutex<Shell<C>>,
+    /// The shell's.
+    has_stopped: Arc<AtomicBool>,
     /// A transaction may have its lock or page.
     pub changed: Condvar,
     /// Its threads end.
@@ -103,6 +105,7 @@ impl<C: Coupling> Member<C> {
             here,
             facts,
             known: Known::default(),
+            has_stopped: shell.has_stopped.clone(),
             shell: Mutex::new(shell),
             changed: Condvar::new(),
             stopping,
@@ -166,6 +169,13 @@ impl<C: Coupling> Member<C> {
 }
 
 impl<C: Coupling> Runs for Member<C> {
+    fn check_runs(&self) -> Result<(), NodeError> {
+        match self.has_stopped.load(Ordering::SeqCst) {
+            true => self.shell.lock().check(),
+            false => Ok(()),
+        }
+    }
+
     fn begin(&self) -> Result<TransactionId, NodeError> {
         self.process.check()?;
         let mut shell = self.shell.lock();

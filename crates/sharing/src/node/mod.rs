@@ -73,7 +73,7 @@ pub use member::NodeStatistics;
 pub use observer::{Committed, Observer};
 pub use opening::{NodeOptions, Nodes};
 pub use tables::{
-    FrozenTables, KEY_BYTES_MAX, NodeEntries, NodeIndex, NodeJournal, NodeJournalRows, NodeMark,
-    NodeRecords, NodeTables, OwnedRow, PagesInUse, TableNode,
+    FrozenTables, KEY_BYTES_MAX, NodeEntries, NodeIndex, NodeJournal, NodeJournalRows, NodeRecords,
+    NodeTables, OwnedRow, PagesInUse, TableNode,
 };
 pub use transaction::Transaction;

@@ -19,6 +19,13 @@ pub(super) type AtLocal<'a> = &'a mut dyn FnMut(&mut Local) -> Result<(), NodeEr
 
 /// A node on which transactions run, with any coupling.
 pub(super) trait Runs: Debug + Sync {
+    /// True if the node continues. Does not wait for the shell's lock, with which pages are read and written, unless it
+    /// has stopped.
+    ///
+    /// # Errors
+    /// Why it does not.
+    fn check_runs(&self) -> Result<(), NodeError>;
+
     /// Begins a transaction.
     ///
     /// # Errors

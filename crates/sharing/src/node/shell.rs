@@ -17,6 +17,8 @@ use crate::protocol::{
     Input, LockMode, NodeId, Outcome, Output, PageId, PageSource, TransactionId,
 };
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A node without threads.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub(in crate::node) struct Shell<C> {
     inputs: VecDeque<Input>,
     outputs: Vec<Output>,
     stopped: Option<NodeError>,
+    /// Set when the node has stopped: known without the shell's lock.
+    pub has_stopped: Arc<AtomicBool>,
     pub victims: u64,
 }
 
@@ -37,6 +41,7 @@ impl<C: Coupling> Shell<C> {
             inputs: VecDeque::new(),
             outputs: Vec::new(),
             stopped: None,
+            has_stopped: Arc::default(),
             victims: 0,
         }
     }
@@ -62,12 +67,14 @@ impl<C: Coupling> Shell<C> {
         if self.stopped.is_none() {
             let node = self.local.node;
             self.stopped = Some(self.coupling.stops(node, reason));
+            self.has_stopped.store(true, Ordering::SeqCst);
         }
     }
 
     /// More is known of the reason for which the node has stopped.
     pub fn has_stopped_since(&mut self, reason: NodeError) {
         self.stopped = Some(reason);
+        self.has_stopped.store(true, Ordering::SeqCst);
     }
 
     /// Gives the machine an input, and performs its outputs until there are none.

@@ -6,12 +6,12 @@
 //! [`Transaction::read_to_change`] is better for pages that will be changed.
 //!
 //! Invariant: a transaction that was chosen to end a deadlock, or that gave up while it requested a lock, requests
-//! nothing more and is not committed, whatever its closure returns.
+//! nothing more. Whatever its closure returns, it is not committed.
 
 use super::NodeError;
 use super::running::{AtLocal, Runs};
 use super::tables::{Access, Change, Known, Used};
-use super::work::Savepoint;
+use super::work::WorkPoint;
 use crate::protocol::{LockMode, PageId, TransactionId};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -227,16 +227,16 @@ impl Access for Transaction<'_> {
         &mut self.used
     }
 
-    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
-        let (number, mut savepoint) = (self.number, Savepoint::default());
+    fn point(&mut self) -> Result<WorkPoint, NodeError> {
+        let (number, mut savepoint) = (self.number, WorkPoint::default());
         self.member.with_local(&mut |local| {
-            savepoint = local.savepoint(number);
+            savepoint = local.point(number);
             Ok(())
         })?;
         Ok(savepoint)
     }
 
-    fn roll_back(&mut self, to: Savepoint) -> Result<(), NodeError> {
+    fn roll_back(&mut self, to: WorkPoint) -> Result<(), NodeError> {
         let number = self.number;
         let undone = self.member.with_local(&mut |local| {
             local.roll_back(number, to);

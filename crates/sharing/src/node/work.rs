@@ -46,7 +46,7 @@ struct Before {
 
 /// The extent of a transaction's changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(in crate::node) struct Savepoint {
+pub(in crate::node) struct WorkPoint {
     before: usize,
     before_images: usize,
     records: usize,
@@ -111,8 +111,8 @@ impl Work {
     }
 
     /// The extent of its changes.
-    pub fn savepoint(&self) -> Savepoint {
-        Savepoint {
+    pub fn point(&self) -> WorkPoint {
+        WorkPoint {
             before: self.before.len(),
             before_images: self.before_images.len(),
             records: self.records.len(),
@@ -121,7 +121,7 @@ impl Work {
     }
 
     /// Forgets the changes behind a savepoint, which were undone.
-    pub fn forget_behind(&mut self, to: Savepoint) {
+    pub fn forget_behind(&mut self, to: WorkPoint) {
         self.before.truncate(to.before);
         self.before_images.truncate(to.before_images);
         self.records.truncate(to.records);
@@ -130,11 +130,11 @@ impl Work {
 
     /// The changes to undo, the last first: page, offset, and the bytes before.
     pub fn undo(&self) -> impl Iterator<Item = (PageId, usize, &[u8])> {
-        self.undo_to(Savepoint::default())
+        self.undo_to(WorkPoint::default())
     }
 
     /// The same of the changes behind a savepoint.
-    pub fn undo_to(&self, to: Savepoint) -> impl Iterator<Item = (PageId, usize, &[u8])> {
+    pub fn undo_to(&self, to: WorkPoint) -> impl Iterator<Item = (PageId, usize, &[u8])> {
         let behind = self.before.iter().skip(to.before).rev();
         behind.map(|before| {
             let bytes = &self.before_images[before.at..before.at + before.length];

@@ -9,8 +9,8 @@ use super::{
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input {
     /// A transaction of this node wants a lock; it waits for one at a time. A lock already held in
-    /// a sufficient mode is granted at once, without cost (unless its page has left the buffer and
-    /// has to be asked for).
+    /// a sufficient mode is granted at once, without cost. The exception is a page that has left
+    /// the buffer: it is asked for.
     Lock {
         /// The transaction that wants it.
         transaction: TransactionId,
@@ -208,11 +208,11 @@ pub enum Output {
         /// For whom, of this or another node.
         transaction: TransactionId,
     },
-    /// GEM: write the buffer's copy, which is in this version, into GEM for a transaction of another
-    /// node, and answer by [`Input::PagePut`]; until then it stays in the buffer. The place in GEM is
-    /// this node's, this transaction's and this page's. It is freed when the transaction has read it
-    /// ([`PageSource::Gem`]), by [`Output::DropPage`], when the transaction's node has failed, or
-    /// when this one has failed before it sent [`Message::PageInGem`].
+    /// GEM: write the buffer's copy, which is in this version, into GEM for a transaction of
+    /// another node, and answer by [`Input::PagePut`]; until then it stays in the buffer. The place
+    /// in GEM is this node's, this transaction's and this page's. It is freed when the transaction
+    /// has read it ([`PageSource::Gem`]), or by [`Output::DropPage`]. So it is when the
+    /// transaction's node has failed, or this one before it sent [`Message::PageInGem`].
     PutPage {
         /// The page to put into GEM.
         page: PageId,
@@ -247,8 +247,8 @@ pub enum Output {
         psn: Psn,
     },
     /// Bring the newest version that the failed node has committed to storage, if storage has not got this or a newer
-    /// one. Its byte ranges may be in the logs of several nodes ([`crate::redo`]), of which the failed one's is closed
-    /// before it is read to its end. No other node writes the page until [`Input::PageRecovered`].
+    /// one. Its byte ranges may be in the logs of several nodes ([`crate::redo`]). The failed one's is closed before it
+    /// is read to its end. No other node writes the page until [`Input::PageRecovered`].
     RecoverPage {
         /// The page to bring to storage.
         page: PageId,

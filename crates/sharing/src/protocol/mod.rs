@@ -2,8 +2,8 @@
 //! machines (GEM paper, sections 2 and 3.2).
 //!
 //! A machine is fed an [`Input`] and answers with [`Output`]s. It has no clock, socket or thread. The shell around it
-//! (the simulation, a test, a real node) carries messages, holds the entries of the global lock table, keeps the page
-//! buffer and does the I/O.
+//! is the simulation, a test or a real node. It carries messages, holds the entries of the global lock table, keeps the
+//! page buffer and does the I/O.
 //!
 //! It has two protocols, both page locking with strict two-phase locks, FORCE or NOFORCE. [`gem::GemLocking`] is for
 //! nodes that share memory, and [`primary_copy::PrimaryCopy`] for nodes that only send messages. Invariants of both: a

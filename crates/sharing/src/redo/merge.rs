@@ -1,6 +1,6 @@
 //! Merging of the redo logs of several nodes, page by page, by page sequence numbers.
 //!
-//! The shell reads the logs, from disks or as they are written, in any order between them, and gives each log's groups
+//! The shell reads the logs, from disks or as they are written, in any order between them. It gives each log's groups
 //! in their order to [`Merge::push`]. A record is applied if its page is at the version before the one it makes, and
 //! ignored if the page has that version already. It is kept if versions between are missing: those are in groups of
 //! other logs. When they come it follows. No log may be open any more, or none may be wanted (see below). If some

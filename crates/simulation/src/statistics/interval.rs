@@ -68,9 +68,8 @@ impl Interval {
 
 /// The quantile of Student's t distribution for a two-sided interval of 95%.
 ///
-/// For few degrees of freedom it is from the exact finite series of the distribution for whole degrees, solved by
-/// bisection (Abramowitz and Stegun 26.7.3, 26.7.4). For many it is from the expansion around the normal distribution
-/// (26.7.5).
+/// For few degrees of freedom it is from the exact finite series for whole degrees, solved by bisection (Abramowitz and
+/// Stegun 26.7.3, 26.7.4). For many it is from the expansion around the normal distribution (26.7.5).
 ///
 /// # Panics
 /// If `degrees` is zero: there is no such distribution.

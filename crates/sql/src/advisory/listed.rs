@@ -5,6 +5,7 @@
 
 use super::{AdvisoryLocks, Key, Known, State, Taken};
 use crate::lock_modes::{Modes, TableMode};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// The object of a listed lock.
@@ -80,6 +81,38 @@ impl AdvisoryLocks {
             }
         }
         all
+    }
+
+    /// The locks that sessions wait for, by the sessions' numbers.
+    pub fn awaited(&self) -> BTreeMap<u64, Key> {
+        let state = self.state();
+        let waits = state.waits.iter();
+        waits.map(|(session, (key, ..))| (*session, *key)).collect()
+    }
+
+    /// The processes of the sessions for which a session waits, each once: those that hold its lock in a mode that
+    /// excludes its own, and those before it in the queue. Empty if it does not wait.
+    pub fn blocking(&self, process: u32) -> Vec<u32> {
+        let state = self.state();
+        let known = state.known.iter();
+        let of_process = known.filter(|(_, known)| known.process == process);
+        let mut found = Vec::new();
+        for (session, _) in of_process {
+            let Some((key, mode, _)) = state.waits.get(session) else {
+                continue;
+            };
+            let lock = state.locks.get(key);
+            for other in lock
+                .into_iter()
+                .flat_map(|lock| lock.in_the_way(*session, *mode))
+            {
+                let (process, _) = state.known(other);
+                if !found.contains(&process) {
+                    found.push(process);
+                }
+            }
+        }
+        found
     }
 }
 

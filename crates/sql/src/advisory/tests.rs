@@ -246,3 +246,24 @@ fn only_the_end_of_an_awaited_lock_wakes_others() {
     state.return_to(first.session, 0);
     assert!(state.wakes);
 }
+
+#[test]
+fn a_session_is_blocked_by_holders_and_by_those_before_it_in_the_queue() {
+    let locks = Arc::new(AdvisoryLocks::default());
+    let [first, second, third, fourth] = [11, 12, 13, 14].map(|process| locks.enter(process));
+    let key = Key::One(1);
+    assert!(first.try_take(key, SHARED).expect("there is room"));
+    assert!(second.try_take(key, SHARED).expect("there is room"));
+    for waits in [&third, &fourth] {
+        let mut state = locks.state();
+        state.wait_for(waits.session, key, TableMode::Exclusive);
+    }
+    assert_eq!(locks.blocking(13), [11, 12]);
+    assert_eq!(locks.blocking(14), [11, 12, 13]);
+    assert_eq!(locks.blocking(11), [0; 0]);
+    assert_eq!(locks.blocking(99), [0; 0]);
+    assert_eq!(locks.awaited().len(), 2);
+    locks.state().wait_no_more(third.session, key);
+    assert_eq!(locks.blocking(14), [11, 12]);
+    assert_eq!(locks.blocking(13), [0; 0]);
+}

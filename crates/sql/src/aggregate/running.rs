@@ -1,5 +1,6 @@
 //! The running state of aggregates, to which rows are added.
 
+use super::collected::{Collected, by_arguments, json_together};
 use super::moments::Moments;
 use super::ordered_set::Member;
 use super::pairs::{Pair, Points};
@@ -12,9 +13,8 @@ use crate::types::SqlType;
 use crate::values::arithmetic::{Arithmetic, calculate, float_of};
 use crate::values::bits::joined;
 use crate::values::intervals::Interval;
-use crate::values::json_tree::Json;
 use crate::values::order_keys::order_key_of;
-use crate::values::{arrays, collations, json};
+use crate::values::{arrays, collations};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
 use std::borrow::Cow;
@@ -49,14 +49,6 @@ struct More {
     bytes: usize,
 }
 
-/// A value collected with others: its keys in the order, and the separator before it.
-#[derive(Clone, Debug)]
-struct Collected {
-    keys: Vec<Value>,
-    value: Value,
-    separator: Value,
-}
-
 impl Accumulator {
     pub fn new(of: &Aggregate) -> Self {
         Accumulator {
@@ -87,7 +79,7 @@ impl Accumulator {
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
         if let Some(filter) = &of.filter
-            && !filter.holds(row, with)?
+            && !filter.is_true(row, with)?
         {
             return Ok(());
         }
@@ -141,6 +133,7 @@ impl Accumulator {
             let other = other.evaluate(row, with)?;
             return match other.as_ref() {
                 ValueRef::Null => Ok(()),
+                _ if of.takes_in_order() => self.collect(of, value, row, with),
                 _ if of.kind == AggregateKind::Pair(Pair::Count) => {
                     self.more().points.count();
                     Ok(())
@@ -149,7 +142,7 @@ impl Accumulator {
             };
         }
         self.count += 1;
-        match of.collects() {
+        match of.collects() || of.takes_in_order() {
             true => self.collect(of, value, row, with),
             false => self.take(of, value),
         }
@@ -181,8 +174,8 @@ impl Accumulator {
                 more.direct.push(direct.evaluate(row, with)?.into_value());
             }
         }
-        // The members of a set are no part of the result: the statement's memory bounds them.
-        if more.bytes > STATE_BYTES_MAX && !is_set {
+        // The members of a set, and numbers, are no part of the result: the statement's memory bounds them.
+        if more.bytes > STATE_BYTES_MAX && !is_set && !of.takes_in_order() {
             return Err(SqlError::new(
                 code::OUT_OF_MEMORY,
                 format!("what an aggregate puts together takes more than {STATE_BYTES_MAX} bytes"),
@@ -196,14 +189,41 @@ impl Accumulator {
         Ok(())
     }
 
-    /// Combines the collected values.
-    fn together(&self, of: &Aggregate, with: &Environment<'_>) -> Result<Value, SqlError> {
+    /// The collected values in the order in which PostgreSQL takes them.
+    fn sorted(&self, of: &Aggregate) -> Result<Vec<&Collected>, SqlError> {
         let collected = self.more.iter().flat_map(|more| &more.collected);
         let mut parts: Vec<&Collected> = collected.collect();
         if of.is_distinct {
             parts = by_arguments(of, parts)?;
         }
         parts.sort_by(|a, b| in_order(&of.order, &a.keys, &b.keys));
+        Ok(parts)
+    }
+
+    /// The state after all collected numbers.
+    fn taken_in_order(&self, of: &Aggregate) -> Result<Accumulator, SqlError> {
+        let mut all = Accumulator {
+            count: 0,
+            value: Value::Null,
+            more: None,
+        };
+        for part in self.sorted(of)? {
+            let value = part.value.as_ref();
+            all.count += 1;
+            match of.kind {
+                AggregateKind::Pair(_) => {
+                    let (one, other) = (float_of(value), float_of(part.separator.as_ref()));
+                    all.more().points.add(one, other)?;
+                }
+                _ => all.take(of, value)?,
+            }
+        }
+        Ok(all)
+    }
+
+    /// Combines the collected values.
+    fn together(&self, of: &Aggregate, with: &Environment<'_>) -> Result<Value, SqlError> {
+        let parts = self.sorted(of)?;
         if let AggregateKind::OrderedSet { set, is_array } = of.kind {
             let members = parts.iter().map(|part| Member {
                 keys: &part.keys,
@@ -234,23 +254,10 @@ impl Accumulator {
         if parts.is_empty() {
             return Ok(Value::Null);
         }
-        let mut values = parts.iter().map(|part| part.value.as_ref());
+        let values = parts.iter().map(|part| part.value.as_ref());
         match of.kind {
             AggregateKind::Array if of.of.element().is_some() => {
-                if matches!(&parts[0].value, Value::Text(text) if text == "{}") {
-                    return Err(SqlError::new("2202E", "cannot accumulate empty arrays"));
-                }
-                // The first that does not fit is refused.
-                let mismatch = "cannot accumulate arrays of different dimensionality";
-                if let Some(at) = values.position(|value| value == ValueRef::Null) {
-                    let before = parts.iter().take(at).map(|part| part.value.as_ref());
-                    if at > 1 {
-                        arrays::nested(before, mismatch)?;
-                    }
-                    return Err(SqlError::new("22004", "cannot accumulate null arrays"));
-                }
-                let values = parts.iter().map(|part| part.value.as_ref());
-                return arrays::nested(values, mismatch);
+                return arrays::accumulated(values);
             }
             AggregateKind::Array => return Ok(arrays::array_of(of.of, values)),
             AggregateKind::JsonArray | AggregateKind::JsonObject => {
@@ -414,10 +421,26 @@ impl Accumulator {
     /// # Errors
     /// A number out of range.
     pub fn merge(&mut self, of: &Aggregate, other: &Accumulator) -> Result<(), SqlError> {
-        self.count += other.count;
         match other.value.as_ref() {
-            ValueRef::Null => Ok(()),
-            value => self.take(of, value),
+            ValueRef::Null => self.add_many(of, other.count, None),
+            value => self.add_many(of, other.count, Some(value)),
+        }
+    }
+
+    /// Adds several rows whose values are not null, given their sum or their extreme.
+    ///
+    /// # Errors
+    /// A number out of range.
+    pub fn add_many(
+        &mut self,
+        of: &Aggregate,
+        count: i64,
+        value: Option<ValueRef<'_>>,
+    ) -> Result<(), SqlError> {
+        self.count += count;
+        match value {
+            Some(value) => self.take(of, value),
+            None => Ok(()),
         }
     }
 
@@ -426,6 +449,13 @@ impl Accumulator {
     /// # Errors
     /// A number out of range.
     pub fn finish(&self, of: &Aggregate, with: &Environment<'_>) -> Result<Value, SqlError> {
+        match of.takes_in_order() {
+            true => self.taken_in_order(of)?.finished(of, with),
+            false => self.finished(of, with),
+        }
+    }
+
+    fn finished(&self, of: &Aggregate, with: &Environment<'_>) -> Result<Value, SqlError> {
         match of.kind {
             AggregateKind::Count => Ok(Value::Int(self.count.into())),
             AggregateKind::Pair(pair) => {
@@ -467,36 +497,6 @@ impl Accumulator {
 /// True for the types whose average has the limits of a variance: PostgreSQL computes both at once (`float8_accum`).
 fn has_moments(of: SqlType) -> bool {
     matches!(of, SqlType::Float4 | SqlType::Float8)
-}
-
-/// Values as an array of JSON, or with their names as an object.
-fn json_together(
-    of: &Aggregate,
-    parts: &[&Collected],
-    with: &Environment<'_>,
-) -> Result<Value, SqlError> {
-    let zone = with.context.zone();
-    let has_parts = of.of.element().is_some() || of.of == SqlType::Record;
-    let is_object = of.kind == AggregateKind::JsonObject;
-    let mut text = String::from(if is_object { "{ " } else { "[" });
-    for (at, part) in parts.iter().enumerate() {
-        if at > 0 {
-            text.push_str(", ");
-            if !is_object && has_parts && part.value != Value::Null {
-                text.push_str("\n ");
-            }
-        }
-        if is_object {
-            json::push_field(&part.separator, &mut text)?;
-            text.push_str(" : ");
-        }
-        json::push_value(of.of, part.value.as_ref(), zone.as_ref(), &mut text)?;
-    }
-    text.push_str(if is_object { " }" } else { "]" });
-    match of.result {
-        SqlType::Jsonb => Json::read(&text)?.value(),
-        _ => Ok(Value::Text(text)),
-    }
 }
 
 /// The bytes that are equal for equal rows only.
@@ -552,31 +552,4 @@ pub(crate) fn key_of(value: ValueRef<'_>, key: &mut Vec<u8>) {
         ValueRef::Uuid(uuid) => tagged(11, uuid),
         other => tagged(12, other.to_string().as_bytes()),
     }
-}
-
-/// Values in the order of the arguments: that of PostgreSQL, which finds equal ones by sorting.
-fn by_arguments<'p>(
-    of: &Aggregate,
-    parts: Vec<&'p Collected>,
-) -> Result<Vec<&'p Collected>, SqlError> {
-    let mut keyed = Vec::with_capacity(parts.len());
-    for part in parts {
-        let own = order_key_of(of.of, part.value.as_ref())?;
-        let own = own.unwrap_or_else(|| part.value.clone());
-        let other = part.separator.clone();
-        keyed.push(match of.kind {
-            AggregateKind::JsonObject => ([other, own], part),
-            _ => ([own, other], part),
-        });
-    }
-    let in_order = |(a, b): (&Value, &Value)| {
-        let is_null = |key: &Value| *key == Value::Null;
-        let order = compare(a.as_ref(), b.as_ref());
-        order.unwrap_or_else(|| is_null(a).cmp(&is_null(b)))
-    };
-    keyed.sort_by(|(a, _), (b, _)| {
-        let orders = a.iter().zip(b).map(in_order);
-        orders.fold(Ordering::Equal, Ordering::then)
-    });
-    Ok(keyed.into_iter().map(|(_, part)| part).collect())
 }

@@ -4,8 +4,8 @@
 use super::{decode_binary, encode_field};
 use crate::error::{SqlError, code, malformed};
 use crate::text::text_of;
-use crate::types::SqlType;
-use crate::values::arrays;
+use crate::types::{CompositeType, SqlType};
+use crate::values::{arrays, composites};
 use sardonyx::schema::Value;
 
 /// The most dimensions of an array, as in PostgreSQL.
@@ -121,6 +121,43 @@ pub(super) fn read(array: SqlType, element: SqlType, bytes: &[u8]) -> Result<Val
         }
         ([], true) => Ok(arrays::vector_of(element, values.iter().map(Value::as_ref))),
         (rest, _) => Err(malformed(format!("{} bytes behind an array", rest.len()))),
+    }
+}
+
+/// Reads a row of a composite type: the number of fields, and each with its type and its length.
+///
+/// # Errors
+/// `42804` if it has other fields than the type; `22P03` if it is no row. The errors of its fields.
+pub(super) fn read_row(of: CompositeType, bytes: &[u8]) -> Result<Value, SqlError> {
+    let mut rest = Rest(bytes);
+    let (count, fields) = (rest.number()?, of.fields());
+    if usize::try_from(count) != Ok(fields.len()) {
+        let expected = fields.len();
+        let text = format!("wrong number of columns: {count}, expected {expected}");
+        return Err(SqlError::new(code::DATATYPE_MISMATCH, text));
+    }
+    let mut values = Vec::with_capacity(fields.len());
+    for (field, at) in fields.iter().zip(1..) {
+        let (found, kind) = (rest.number()? as u32, field.spec.kind);
+        if found != kind.oid() {
+            return Err(SqlError::new(
+                code::DATATYPE_MISMATCH,
+                format!(
+                    "binary data has type {found} ({}) instead of expected {} ({}) in record column {at}",
+                    SqlType::from_oid(found).map_or("???", SqlType::name),
+                    kind.oid(),
+                    kind.name()
+                ),
+            ));
+        }
+        values.push(match rest.element()? {
+            None => Value::Null,
+            Some(bytes) => composites::fit(decode_binary(kind, bytes)?, field)?,
+        });
+    }
+    match rest.0 {
+        [] => composites::written(of, &values),
+        rest => Err(malformed(format!("{} bytes behind a row", rest.len()))),
     }
 }
 

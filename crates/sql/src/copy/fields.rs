@@ -215,10 +215,10 @@ fn unescaped(field: &str) -> Result<String, SqlError> {
     String::from_utf8(bytes).map_err(|_| bad("a field is not UTF-8"))
 }
 
-/// Writes a field; `None` is a null.
+/// Writes a field; `None` is a null. A field that is alone in its line may need quotes; one that is to be quoted has them.
 pub(super) fn write_field(
     field: Option<&str>,
-    is_alone: bool,
+    (is_alone, is_quoted): (bool, bool),
     options: &Options,
     out: &mut String,
 ) {
@@ -248,7 +248,8 @@ pub(super) fn write_field(
     }
     let (quote, escape) = (options.quote, options.escape);
     let special = |c: char| c == options.delimiter || c == quote || c == '\n' || c == '\r';
-    let needs = text == options.null || is_alone && text == "\\." || text.chars().any(special);
+    let needs =
+        is_quoted || text == options.null || is_alone && text == "\\." || text.chars().any(special);
     if !needs {
         out.push_str(text);
         return;
@@ -328,9 +329,9 @@ mod tests {
         for options in [text(), csv()] {
             for field in ["", "a", "a\tb,c", "\\N", "\"q\"", "x\ny\r", "\\.", "ä\\"] {
                 let mut out = String::new();
-                write_field(Some(field), false, &options, &mut out);
+                write_field(Some(field), (false, false), &options, &mut out);
                 out.push(options.delimiter);
-                write_field(None, false, &options, &mut out);
+                write_field(None, (false, false), &options, &mut out);
                 out.push('\n');
                 assert_eq!(
                     all(&out, &options),

@@ -1,6 +1,8 @@
 //! The options of `COPY`.
 
 use crate::error::{SqlError, code};
+use crate::names::name_of;
+use crate::parse::ALL_COLUMNS;
 use sqlparser::ast::Statement;
 use sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption};
 use std::mem::discriminant;
@@ -26,12 +28,43 @@ pub(crate) struct Options {
     pub header: bool,
     pub quote: char,
     pub escape: char,
+    /// The columns whose values are always in quotes.
+    pub quoted: Vec<String>,
 }
 
 impl Options {
     /// True for CSV.
     pub fn is_csv(&self) -> bool {
         self.format == CopyFormat::Csv
+    }
+
+    /// True if the values of a column are always in quotes.
+    pub fn quotes(&self, column: &str) -> bool {
+        let mut quoted = self.quoted.iter();
+        quoted.any(|name| name == column || name == ALL_COLUMNS)
+    }
+
+    /// Checks the columns that it names.
+    ///
+    /// # Errors
+    /// `42703` for one that does not exist, `42P10` for one that is not copied.
+    pub fn check_columns(
+        &self,
+        exists: impl Fn(&str) -> bool,
+        is_copied: impl Fn(&str) -> bool,
+    ) -> Result<(), SqlError> {
+        for name in self.quoted.iter().filter(|name| *name != ALL_COLUMNS) {
+            if !exists(name) {
+                return Err(SqlError::unknown_column(name));
+            }
+            if !is_copied(name) {
+                return Err(SqlError::new(
+                    code::INVALID_COLUMN_REFERENCE,
+                    format!("FORCE_QUOTE column \"{name}\" not referenced by COPY"),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Compiles the options of a statement.
@@ -41,7 +74,7 @@ impl Options {
     pub fn of(options: &[CopyOption], legacy: &[CopyLegacyOption]) -> Result<Options, SqlError> {
         let (mut format, mut delimiter, mut null, mut header) =
             (CopyFormat::Text, None, None, None);
-        let (mut quote, mut escape) = (None, None);
+        let (mut quote, mut escape, mut quoted) = (None, None, Vec::new());
         let refused = |what: &str| {
             Err(SqlError::unsupported(format!(
                 "COPY with {what} is not supported"
@@ -67,6 +100,7 @@ impl Options {
                 CopyOption::Header(is_there) => header = Some(*is_there),
                 CopyOption::Quote(character) => quote = Some(*character),
                 CopyOption::Escape(character) => escape = Some(*character),
+                CopyOption::ForceQuote(names) => quoted = names.iter().map(name_of).collect(),
                 CopyOption::Encoding(name) if is_utf8(name) => {}
                 other => return refused(&other.to_string()),
             }
@@ -83,6 +117,9 @@ impl Options {
                             CopyLegacyCsvOption::Header => header = Some(true),
                             CopyLegacyCsvOption::Quote(character) => quote = Some(*character),
                             CopyLegacyCsvOption::Escape(character) => escape = Some(*character),
+                            CopyLegacyCsvOption::ForceQuote(names) => {
+                                quoted = names.iter().map(name_of).collect();
+                            }
                             other => return refused(&other.to_string()),
                         }
                     }
@@ -99,6 +136,7 @@ impl Options {
             ("header", header.is_some(), true),
             ("quote", quote.is_some(), false),
             ("escape", escape.is_some(), false),
+            ("force quote", !quoted.is_empty(), false),
         ];
         for (name, is_given, is_of_text) in given {
             if is_given && format == CopyFormat::Binary && is_of_text {
@@ -130,6 +168,7 @@ impl Options {
             header: header.unwrap_or(false),
             quote,
             escape: escape.unwrap_or(quote),
+            quoted,
         })
     }
 }

@@ -24,7 +24,7 @@ use super::validity;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
-use crate::expression::{Environment, NamedColumn};
+use crate::expression::{Environment, NamedColumn, Use, inlined};
 use crate::indexed::named_columns;
 use crate::names::{name_of, quoted_literal};
 use crate::parse::{collated, drops_identity, names_sequence};
@@ -186,6 +186,10 @@ fn one(
         AlterTableOperation::OwnerTo { new_owner } => check_owner(new_owner, user),
         AlterTableOperation::EnableTrigger { name } => triggers(tx, &relation, name, true),
         AlterTableOperation::DisableTrigger { name } => triggers(tx, &relation, name, false),
+        AlterTableOperation::EnableRowLevelSecurity => secure(tx, &relation, true),
+        AlterTableOperation::DisableRowLevelSecurity => secure(tx, &relation, false),
+        // It is so.
+        AlterTableOperation::NoForceRowLevelSecurity => Ok(()),
         // All tables are logged.
         AlterTableOperation::SetLogged | AlterTableOperation::SetUnlogged => Ok(()),
         AlterTableOperation::SetOptionsParens { options } => {
@@ -303,11 +307,17 @@ fn add_generated(
         spec: column.spec,
     });
     let is_own = |read| read == number || is_generated(read);
+    let expression = inlined(
+        tx.view(),
+        path,
+        Some(&columns),
+        (expression, Use::Generated),
+    )?;
     let made = generated_column(
         &relation.name,
         &columns,
         column,
-        expression,
+        &expression,
         &is_own,
         path.zone(),
     )?;
@@ -449,5 +459,17 @@ fn alter_column(
             )));
         }
     }
+    put_notes(tx, relation.number, &notes)
+}
+
+/// Runs `ENABLE` and `DISABLE ROW LEVEL SECURITY`.
+fn secure(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    is_secured: bool,
+) -> Result<(), SqlError> {
+    let mut notes = relation.notes.clone();
+    notes.table.clone_from(&relation.name);
+    notes.row_security = is_secured;
     put_notes(tx, relation.number, &notes)
 }

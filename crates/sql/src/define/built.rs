@@ -84,7 +84,8 @@ fn index_to_build(
 ) -> Result<Option<(u16, IndexToMake)>, SqlError> {
     match statement {
         Statement::CreateIndex(create) => Ok(match new_index(tx, create, path)? {
-            NewIndex::There(_) => None,
+            // An index that is in the catalogue alone reads no rows.
+            NewIndex::There(_) | NewIndex::Listed(_) => None,
             NewIndex::New(new) => Some((new.0.number, new.1)),
         }),
         Statement::AlterTable(alter) => {
@@ -104,6 +105,7 @@ fn index_to_build(
                     included: Vec::new(),
                     classes: Default::default(),
                     other_nulls: Default::default(),
+                    method: Default::default(),
                 };
                 (relation.number, index)
             }))

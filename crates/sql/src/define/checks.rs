@@ -1,12 +1,16 @@
 //! Conditions of existing tables: added to the schema, and recreated when a column gets another type.
 
+use super::columns::{Constraint, Declared};
 use super::validity;
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
-use crate::expression::{NamedColumn, declared_check, shown_check};
+use crate::expression::{NamedColumn, Use, declared_check, inlined, shown_check};
 use crate::names::is_hidden_check;
 use crate::parse::parse_expression;
 use crate::relation::Relation;
+use crate::search_path::SearchPath;
+use crate::source::Source;
+use crate::types::TypeSpec;
 use crate::values::zones::SessionZone;
 use sardonyx_rows::condition::Check;
 use sqlparser::ast::Expr as Tree;
@@ -29,6 +33,38 @@ pub(super) fn check_of(
     declared_check(condition, &relation.name, &columns, &relation.schema, zone)
 }
 
+/// Replaces calls of users' functions in what a new table declares.
+///
+/// # Errors
+/// As [`inlined`].
+pub(super) fn inline(
+    source: &dyn Source,
+    path: &SearchPath,
+    (columns, constraints): (&mut [Declared], &mut [Constraint]),
+) -> Result<(), SqlError> {
+    let named: Vec<(String, TypeSpec)> = columns
+        .iter()
+        .map(|column| (column.name.clone(), column.spec))
+        .collect();
+    let named = named.iter().enumerate();
+    let named = named.map(|(number, (name, spec))| NamedColumn {
+        number,
+        name,
+        spec: *spec,
+    });
+    let named: Vec<NamedColumn<'_>> = named.collect();
+    let conditions = constraints.iter_mut().filter_map(|one| match one {
+        Constraint::Check { condition, .. } => Some((&mut **condition, Use::Check)),
+        _ => None,
+    });
+    let generated = columns.iter_mut().filter_map(|one| one.generated.as_mut());
+    let generated = generated.map(|tree| (tree, Use::Generated));
+    for (tree, of) in conditions.chain(generated) {
+        *tree = inlined(source, path, Some(&named), (tree, of))?.into_owned();
+    }
+    Ok(())
+}
+
 /// Conditions of a table, with their names.
 pub(super) type Checks = Vec<(String, Tree)>;
 
@@ -47,7 +83,7 @@ pub(super) fn take(
         if is_hidden_check(name) || !read.is_ok_and(|check| check.columns().contains(&column)) {
             continue;
         }
-        let tree = parse_expression(&shown_check(text, &relation.schema))?;
+        let tree = parse_expression(&shown_check(text, &relation.schema, &relation.enums()))?;
         tx.drop_check(relation.number, name)?;
         taken.push((name.clone(), tree));
     }

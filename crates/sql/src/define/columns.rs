@@ -4,7 +4,8 @@ use super::default::default_of;
 use super::generated::is_generated_option;
 use super::sequence::sequence_of;
 use crate::error::{SqlError, code};
-use crate::names::{collation_of, name_of};
+use crate::names::{collation_of, name_of, parts_of};
+use crate::parse::declared_sequence;
 use crate::relation::{ColumnNotes, ReferenceNotes, UpdateAction};
 use crate::search_path::SearchPath;
 use crate::sequence_names::with_schemas;
@@ -213,7 +214,8 @@ fn type_of(data_type: &DataType, names: &TypeNames) -> Result<(TypeSpec, bool), 
     if let DataType::Custom(name, modifiers) = data_type
         && modifiers.is_empty()
     {
-        let kind = match name.to_string().to_ascii_lowercase().as_str() {
+        // Also as `"serial"`, as some libraries write each type.
+        let kind = match parts_of(name)?.join(".").as_str() {
             "serial" | "serial4" => Some(SqlType::Int4),
             "bigserial" | "serial8" => Some(SqlType::Int8),
             "smallserial" | "serial2" => Some(SqlType::Int2),
@@ -323,6 +325,9 @@ impl Declared {
                 generation_expr_mode: Some(GeneratedExpressionMode::Stored),
                 generated_keyword: true,
             } => self.generated = Some(expression.clone()),
+            ColumnOption::Comment(text) if let Some(name) = declared_sequence(text) => {
+                self.notes.sequence = Some(name.to_string());
+            }
             other => {
                 return Err(SqlError::unsupported(format!(
                     "the column option {other} is not supported"

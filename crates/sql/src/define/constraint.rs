@@ -6,6 +6,7 @@
 use super::checks::check_of;
 use super::columns::{Constraint, Deferral};
 use super::create::{constraint_exists, key_parts, name_of_key};
+use super::index::forget_form;
 use super::naming::{chosen, only_column};
 use super::numbered::with_numbered_rows;
 use super::reference::add_foreign;
@@ -13,7 +14,9 @@ use super::validity;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
+use crate::expression::{Use, inlined};
 use crate::index_names::key_names;
+use crate::indexed::named_columns;
 use crate::names::full_match_of;
 use crate::path::written;
 use crate::relation::{ColumnNotes, Relation};
@@ -85,7 +88,10 @@ pub(super) fn add_constraint(
         Constraint::Foreign { .. } => add_foreign(tx, &relation.name, (constraint, is_valid), path),
         Constraint::Check { name, condition } => {
             let name = name_of_check(relation, name.as_ref(), condition);
-            let condition = check_of(relation, condition, path.zone())?;
+            let columns = named_columns(relation);
+            let condition = (&**condition, Use::Check);
+            let condition = inlined(tx.view(), path, Some(&columns), condition)?;
+            let condition = check_of(relation, &condition, path.zone())?;
             validity::adding(tx, relation.number, is_valid, |tx| {
                 let added = tx.add_check(relation.number, &name, &condition);
                 added.map_err(|error| {
@@ -152,6 +158,7 @@ fn add_key(
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
     let index = definition.name.clone();
+    forget_form(&mut notes, &index);
     if deferral.deferrable {
         tx.check_deferrable_keys()?;
         (definition.unique, definition.deferrable) = (false, true);

@@ -183,6 +183,7 @@ pub(super) fn table(
     for constraint in &create.constraints {
         constraints.push(constraint_of(constraint)?);
     }
+    super::checks::inline(tx.view(), path, (&mut columns, &mut constraints))?;
     let mut notes = TableNotes {
         table: name.clone(),
         on_commit,
@@ -271,7 +272,10 @@ pub(super) fn add_sequence(
     column: &mut Declared,
 ) -> Result<(), SqlError> {
     if let Some(sequence) = &column.sequence {
-        column.notes.sequence = Some(add_sequence_of(tx, table, &column.name, sequence)?);
+        column.notes.sequence = Some(match &column.notes.sequence {
+            Some(name) => super::identity::add_named(tx, table, name, sequence)?,
+            None => add_sequence_of(tx, table, &column.name, sequence)?,
+        });
     }
     Ok(())
 }

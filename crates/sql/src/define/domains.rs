@@ -97,8 +97,9 @@ pub(super) fn create(
         labels: Vec::new(),
         comment: None,
         domain: Some(made),
+        fields: None,
     };
-    types.types.insert(name, made);
+    types.change().insert(name, made);
     types.store(tx)?;
     Ok(Complete::of(Tag::plain("CREATE DOMAIN")))
 }
@@ -167,6 +168,12 @@ fn domain_check(
     let names = TypeNames::in_zone(zone);
     let (typed, check): (Typed, _) =
         declared_expression(&tree, "", &columns, (Use::Check, None), &names)?;
+    if spec.kind.enum_type().is_some() && !check.columns.is_empty() {
+        return Err(SqlError::unsupported(format!(
+            "a condition of a domain over type {} is not supported",
+            spec.kind.name()
+        )));
+    }
     match typed.kind() {
         SqlType::Bool => Ok(check.text),
         other => Err(SqlError::new(
@@ -301,7 +308,7 @@ pub(super) fn alter(
             format!("{} is not a domain", written(name)),
         )
     };
-    let domain = types.types.get_mut(name);
+    let domain = types.change().get_mut(name);
     let domain = domain.and_then(|there| there.domain.as_mut());
     let domain = domain.ok_or_else(not_one)?;
     let base = UserTypes::of(tx.view())?.numbered(domain.base);

@@ -13,7 +13,8 @@ use crate::path::{
     PUBLIC, is_of_catalogue, kept, local, name_in, schema_of, shown, unknown_schema, written,
 };
 use crate::relation::{
-    Relation, RelationColumn, delete_object, index_named, kind, object, parsed, printed, put_object,
+    Relation, RelationColumn, TriggerNotes, delete_object, forget_listed_name, index_named, kind,
+    object, parsed, printed, put_object,
 };
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights};
@@ -142,6 +143,9 @@ pub(super) fn drop_all(
             .hint("Use DROP ... CASCADE to drop the dependent objects too."));
     }
     for relation in relations {
+        for name in relation.notes.listed.keys() {
+            forget_listed_name(tx, &relation, name)?;
+        }
         tx.drop_table(&relation.name)?;
         delete_object(tx, kind::TABLE, &relation.number.to_string())?;
         delete_object(tx, kind::MATERIALIZED, &relation.number.to_string())?;
@@ -204,7 +208,14 @@ pub(super) fn indexes(
             .hint("You can drop the constraint instead: ALTER TABLE … DROP CONSTRAINT."));
         }
         check_not_referred(source, &relation, &name, "index")?;
-        tx.drop_index(number, &name)?;
+        // A program without SQL may have made an index with the name of a listed one: both go.
+        let mut indexes = relation.schema.indexes.iter();
+        if indexes.any(|index| index.name == name) {
+            tx.drop_index(number, &name)?;
+        }
+        if relation.notes.listed.contains_key(&name) {
+            forget_listed_name(tx, &relation, &name)?;
+        }
         let mut notes = relation.notes.clone();
         if forget_index(&mut notes, &name) {
             put_notes(tx, number, &notes)?;
@@ -351,6 +362,16 @@ pub(super) fn truncate(
     }
     if *cascade == Some(CascadeOption::Cascade) {
         add_referring(tx.view(), &mut relations, rights)?;
+    }
+    for relation in &relations {
+        let mut triggers = relation.notes.triggers.iter();
+        let runs = |notes: &TriggerNotes| !notes.is_off && notes.events().truncates;
+        if let Some((name, _)) = triggers.find(|(_, notes)| runs(notes)) {
+            return Err(SqlError::unsupported(format!(
+                "TRUNCATE of a table with the trigger \"{name}\" of TRUNCATE is not supported"
+            ))
+            .hint("Use DELETE, or disable the trigger."));
+        }
     }
     empty(tx, &relations)?;
     if *identity == Some(TruncateIdentityOption::Restart) {

@@ -11,7 +11,7 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{is_domain_check_of, is_hidden_check};
 use crate::path::written;
-use crate::relation::{Relation, delete_object, kind};
+use crate::relation::{Relation, delete_object, forget_listed_name, kind};
 use crate::source::Source;
 use sardonyx::schema::KeyPart;
 use sardonyx_rows::condition::Check;
@@ -75,6 +75,13 @@ pub(super) fn drop_column(
             tx.drop_index(relation.number, &index.name)?;
             forget_index(&mut notes, &index.name);
         }
+    }
+    let listed = notes.listed.iter();
+    let reading = listed.filter(|(_, index)| index.reads(number));
+    let reading: Vec<String> = reading.map(|(name, _)| name.clone()).collect();
+    for name in &reading {
+        forget_index(&mut notes, name);
+        forget_listed_name(tx, &relation, name)?;
     }
     for sequence in column.sequences() {
         forget(tx, kind::SEQUENCE, sequence, &[])?;

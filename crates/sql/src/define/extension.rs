@@ -24,8 +24,8 @@ fn known_names() -> String {
 /// Runs `CREATE EXTENSION`.
 ///
 /// # Errors
-/// `0A000` for an extension that is not built in, another version, or another schema than `public`. `42710` if it
-/// exists, or if a type of a user has the name of its type.
+/// `0A000` for an extension that is not built in, another version, or another schema than `public`, or
+/// `pg_catalog` of `plpgsql`. `42710` if it exists, or if a type of a user has the name of its type.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     create: &CreateExtension,
@@ -60,7 +60,9 @@ pub(super) fn create(
         };
     }
     let schema = schema.as_ref().map(name_of);
-    if let Some(other) = schema.filter(|schema| schema != PUBLIC) {
+    // PostgreSQL has this one in the catalogue, and dumps and libraries name it so.
+    let is_own = |schema: &str| schema == PUBLIC || name == "plpgsql" && schema == "pg_catalog";
+    if let Some(other) = schema.filter(|schema| !is_own(schema)) {
         return Err(SqlError::unsupported(format!(
             "CREATE EXTENSION in schema \"{other}\" is not supported"
         )));

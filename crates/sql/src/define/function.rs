@@ -12,7 +12,7 @@ use crate::relation::Relation;
 use crate::result::{Complete, Tag};
 use crate::rights::Rights;
 use crate::routines::{
-    Language, Returns, RoutineDefinition, RoutineParameter, all, free_number, named,
+    Language, OutParameter, Returns, RoutineDefinition, RoutineParameter, all, free_number, named,
 };
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
@@ -43,10 +43,6 @@ pub(super) fn create(
         &[
             (create.temporary, "TEMPORARY"),
             (create.if_not_exists, "IF NOT EXISTS"),
-            (
-                create.security == Some(FunctionSecurity::Definer),
-                "SECURITY DEFINER",
-            ),
             (!create.set_params.is_empty(), "SET"),
         ],
     )?;
@@ -54,12 +50,14 @@ pub(super) fn create(
     let kept = rights.path().new_name(source, &create.name, false)?;
     let (schema, name) = split(&kept);
     refuse(WORD, &[(is_temporary(schema), "the schema pg_temp")])?;
+    let (parameters, outs) = parameters(source, create, rights)?;
     let mut definition = RoutineDefinition {
         number: 0,
         schema: schema.to_string(),
         name: name.to_string(),
-        parameters: parameters(source, create, rights)?,
-        returns: returns(source, create, rights)?,
+        parameters,
+        returns: returns(source, create, &outs, rights)?,
+        outs,
         language: Language::Sql,
         body: String::new(),
         volatility: match create.behavior {
@@ -72,6 +70,7 @@ pub(super) fn create(
             Some(FunctionCalledOnNull::Strict | FunctionCalledOnNull::ReturnsNullOnNullInput)
         ),
         owner: user.to_string(),
+        is_definer: create.security == Some(FunctionSecurity::Definer),
     };
     (definition.language, definition.body) = body(create)?;
     let kinds = |of: &RoutineDefinition| -> Vec<u32> {
@@ -92,12 +91,19 @@ pub(super) fn create(
             );
             return Err(SqlError::new("42723", text));
         }
-        Some(there) if there.returns != definition.returns => {
+        Some(there) if there.returns != definition.returns || there.outs != definition.outs => {
             let text = "cannot change return type of existing function";
-            return Err(SqlError::new("42P13", text).hint(format!(
+            let mut error = SqlError::new("42P13", text).hint(format!(
                 "Use DROP FUNCTION {} first.",
                 shown(source, there)?
-            )));
+            ));
+            if matches!(
+                (&there.returns, &definition.returns),
+                (Returns::Row(_), Returns::Row(_))
+            ) {
+                error = error.detail("Row type defined by OUT parameters is different.");
+            }
+            return Err(error);
         }
         Some(there) => there.number,
         None => free_number(source)?,
@@ -124,7 +130,7 @@ fn check(
             if rights.path().skips_bodies() {
                 return Ok(());
             }
-            let routine = Routine::new(definition.clone());
+            let routine = Routine::new(definition.clone()).declared();
             routine.code(source, rights).map(drop)
         }
         (Language::Plpgsql, Returns::Trigger) if !definition.parameters.is_empty() => {
@@ -154,26 +160,37 @@ fn parameters(
     source: &dyn Source,
     create: &CreateFunction,
     rights: &Rights,
-) -> Result<Vec<RoutineParameter>, SqlError> {
+) -> Result<(Vec<RoutineParameter>, Vec<OutParameter>), SqlError> {
     let mut found: Vec<RoutineParameter> = Vec::new();
-    for argument in create.args.iter().flatten() {
-        match argument.mode {
-            None | Some(ArgMode::In) => {}
-            Some(ArgMode::Variadic) => {
-                return Err(SqlError::unsupported(
-                    "VARIADIC parameters of functions are not supported",
-                ));
-            }
-            Some(_) => {
-                return Err(SqlError::unsupported(
-                    "OUT parameters of functions are not supported: use RETURNS TABLE",
-                ));
-            }
+    let mut outs: Vec<OutParameter> = Vec::new();
+    for (at, argument) in create.args.iter().flatten().enumerate() {
+        if argument.mode == Some(ArgMode::Variadic) {
+            return Err(SqlError::unsupported(
+                "VARIADIC parameters of functions are not supported",
+            ));
         }
         let name = argument.name.as_ref().map(name_of).unwrap_or_default();
-        if !name.is_empty() && found.iter().any(|there| there.name == name) {
+        let is_taken = found.iter().any(|there| there.name == name)
+            || outs.iter().any(|there| there.name == name);
+        if !name.is_empty() && is_taken {
             let text = format!("parameter name \"{name}\" used more than once");
             return Err(SqlError::new("42P13", text));
+        }
+        if let Some(ArgMode::Out | ArgMode::InOut) = argument.mode {
+            let is_in = argument.mode == Some(ArgMode::InOut);
+            outs.push(OutParameter {
+                name: name.clone(),
+                kind: number_of(source, &argument.data_type, rights)?,
+                at,
+                is_in,
+            });
+            if !is_in && argument.default_expr.is_some() {
+                let text = "only input parameters can have default values";
+                return Err(SqlError::new("42P13", text));
+            }
+            if !is_in {
+                continue;
+            }
         }
         let default = argument.default_expr.as_ref().map(ToString::to_string);
         if let Some(text) = &default {
@@ -188,11 +205,60 @@ fn parameters(
             default,
         });
     }
-    if found.len() > PARAMETERS_MAX {
+    if found.len() + outs.len() > PARAMETERS_MAX {
         let text = format!("functions cannot have more than {PARAMETERS_MAX} arguments");
         return Err(SqlError::new("54023", text));
     }
-    Ok(found)
+    Ok((found, outs))
+}
+
+/// The result of a function with `OUT` parameters.
+///
+/// # Errors
+/// `42P13` if another one is declared.
+fn returns_of_outs(
+    source: &dyn Source,
+    declared: Option<&FunctionReturnType>,
+    outs: &[OutParameter],
+    rights: &Rights,
+) -> Result<Returns, SqlError> {
+    let columns = outs.iter().zip(1..).map(|(out, number)| {
+        let name = match out.name.is_empty() {
+            true => format!("column{number}"),
+            false => out.name.clone(),
+        };
+        (name, out.kind)
+    });
+    let (data_type, is_set) = match declared {
+        None => (None, false),
+        Some(FunctionReturnType::DataType(DataType::Table(_))) => {
+            let text = "OUT and INOUT arguments aren't allowed in TABLE functions";
+            return Err(SqlError::syntax(text));
+        }
+        Some(FunctionReturnType::DataType(data_type)) => (Some(data_type), false),
+        Some(FunctionReturnType::SetOf(data_type)) => (Some(data_type), true),
+    };
+    let refused = |name: &str| {
+        let text = format!("function result type must be {name} because of OUT parameters");
+        SqlError::new("42P13", text)
+    };
+    let [only] = outs else {
+        return match data_type {
+            Some(data_type) if !is_named(data_type, "record") => Err(refused("record")),
+            _ if is_set => Ok(Returns::Table(columns.collect())),
+            _ => Ok(Returns::Row(columns.collect())),
+        };
+    };
+    if let Some(data_type) = data_type
+        && (is_named(data_type, "record") || number_of(source, data_type, rights)? != only.kind)
+    {
+        let types = UserTypes::of(source)?;
+        return Err(refused(kind_of(&types, only.kind)?.name()));
+    }
+    Ok(match is_set {
+        true => Returns::Rows(only.kind),
+        false => Returns::Value(only.kind),
+    })
 }
 
 /// The table whose rows a type name means.
@@ -213,9 +279,16 @@ fn table_of(
 fn returns(
     source: &dyn Source,
     create: &CreateFunction,
+    outs: &[OutParameter],
     rights: &Rights,
 ) -> Result<Returns, SqlError> {
+    if !outs.is_empty() {
+        return returns_of_outs(source, create.return_type.as_ref(), outs, rights);
+    }
+    let types = UserTypes::of(source)?;
+    let is_row = |number: u32| matches!(types.numbered(number), Some(SqlType::Composite(_)));
     let of_rows = |data_type: &DataType| match number_of(source, data_type, rights) {
+        Ok(number) if is_row(number) => Ok(Returns::RowsOfType(number)),
         Ok(number) => Ok(Returns::Rows(number)),
         Err(error) => match table_of(source, data_type, rights)? {
             Some(table) => Ok(Returns::RowsOf(table)),
@@ -230,7 +303,7 @@ fn returns(
         Some(FunctionReturnType::SetOf(data_type)) => {
             if is_named(data_type, "record") {
                 return Err(SqlError::unsupported(
-                    "RETURNS SETOF record is not supported: use RETURNS TABLE",
+                    "RETURNS SETOF record without OUT parameters is not supported: use RETURNS TABLE",
                 ));
             }
             of_rows(data_type)
@@ -251,15 +324,14 @@ fn returns(
             }
             if is_named(data_type, "record") {
                 return Err(SqlError::unsupported(
-                    "RETURNS record is not supported: use RETURNS TABLE",
+                    "RETURNS record without OUT parameters is not supported: use RETURNS TABLE",
                 ));
             }
             match number_of(source, data_type, rights) {
+                Ok(number) if is_row(number) => Ok(Returns::RowOfType(number)),
                 Ok(number) => Ok(Returns::Value(number)),
                 Err(error) => match table_of(source, data_type, rights)? {
-                    Some(_) => Err(SqlError::unsupported(
-                        "RETURNS with the type of a table's rows is not supported: use RETURNS SETOF",
-                    )),
+                    Some(table) => Ok(Returns::RowOf(table)),
                     None => Err(error),
                 },
             }
@@ -346,7 +418,7 @@ pub(super) fn found(
     if let Some(arguments) = &description.args {
         let mut kinds = Vec::with_capacity(arguments.len());
         for argument in arguments {
-            if matches!(argument.mode, None | Some(ArgMode::In)) {
+            if argument.mode != Some(ArgMode::Out) {
                 kinds.push(number_of(source, &argument.data_type, rights)?);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::columns::Declared;
 use crate::error::{SqlError, code};
+use crate::expression::labels::kept_spec;
 use crate::expression::{
     NamedColumn, Use, crosses_zone, declared_expression, not_immutable, stored_expression,
     writes_intervals,
@@ -48,7 +49,12 @@ pub(super) fn generated_column(
     if crosses_zone(from, to) || writes_intervals(from, to) {
         return Err(not_immutable(Use::Generated));
     }
-    let stored = stored_expression(&check, Some(column.spec));
+    let stored = stored_expression(&check, Some(kept_spec(column.spec)));
+    let is_of_type = to.enum_type().is_none() || from == to;
+    let stored = stored.and_then(|_| match is_of_type {
+        true => Ok(()),
+        false => Err(SqlError::new(code::DATATYPE_MISMATCH, "another type")),
+    });
     stored.map_err(|error| match error.code {
         code::DATATYPE_MISMATCH => SqlError::new(
             code::DATATYPE_MISMATCH,

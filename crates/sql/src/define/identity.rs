@@ -3,12 +3,16 @@
 use super::columns::identity_of;
 use super::comment::forget;
 use super::constraint::notes_of_column;
-use super::create::add_sequence_of;
+use super::create::{add_sequence_of, exists, is_taken};
 use super::sequence::sequence_of;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::relation::{DefaultValue, Relation, RelationColumn, delete_object, kind};
+use crate::path::{beside, name_in, schema_of};
+use crate::relation::{
+    DefaultValue, Relation, RelationColumn, delete_object, kind, printed, put_object,
+};
+use crate::sequences::Sequence;
 use sardonyx::schema::Value;
 use sqlparser::ast::{GeneratedAs, SequenceOptions};
 
@@ -23,6 +27,30 @@ fn called(relation: &Relation, column: &RelationColumn) -> String {
         column.name,
         relation.local()
     )
+}
+
+/// Creates a sequence with a name for a column. Returns the name under which it is kept.
+///
+/// # Errors
+/// `42P07` if there is a relation of the name; `55000` for another schema than that of the table.
+pub(super) fn add_named(
+    tx: &mut dyn DefineTarget,
+    table: &str,
+    name: &str,
+    sequence: &Sequence,
+) -> Result<String, SqlError> {
+    tx.check_sequences()?;
+    let (schema, name) = name_in(name)?;
+    if schema.is_some_and(|schema| schema != schema_of(table)) {
+        let text = "sequence must be in same schema as table it is linked to";
+        return Err(SqlError::new(code::NOT_IN_PREREQUISITE_STATE, text));
+    }
+    let kept = beside(table, &name);
+    if is_taken(tx, &kept)? {
+        return Err(exists(&kept));
+    }
+    put_object(tx, kind::SEQUENCE, &kept, &printed(sequence)?)?;
+    Ok(kept)
 }
 
 /// Gives a column a sequence. Existing rows keep their numbers, and the sequence begins at the number in its options.

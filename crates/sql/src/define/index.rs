@@ -6,14 +6,17 @@
 
 use super::create::{check_in_key, exists, free_name, is_taken};
 use super::keys::{KeyBy, KeyElement, key_elements};
+use super::listed_index::ListedToMake;
 use super::options::skipped;
 use super::options::{check_index_storage, refuse};
+use crate::access_methods::Method;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{KeyName, SqlError, code};
-use crate::expression::Use;
+use crate::expression::labels::with_labels;
+use crate::expression::{Use, inlined};
 use crate::index_names::{kept_condition, key_name, seen_key, shown_generated, wrapped};
-use crate::indexed::index_expression;
+use crate::indexed::{index_expression, named_columns};
 use crate::names::{name_of, qualified};
 use crate::operator_classes::OperatorClass;
 use crate::parse::parse_expression;
@@ -28,7 +31,8 @@ use sardonyx::schema::{
     GeneratedColumn, INDEX_KEY, INDEX_WHERE, IndexDefinition, IndexKind, KeyPart, Schema,
 };
 use sardonyx_rows::condition::SqlCheck;
-use sqlparser::ast::{CreateIndex, Expr as Tree, IndexType};
+use sqlparser::ast::{CreateIndex, Expr as Tree};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 const WORD: &str = "CREATE INDEX";
@@ -47,6 +51,8 @@ pub(crate) struct IndexToMake {
     pub classes: BTreeMap<usize, String>,
     /// The columns whose nulls are said to come at the other end.
     pub other_nulls: BTreeSet<usize>,
+    /// The method that is shown.
+    pub method: Method,
 }
 
 /// The result of planning `CREATE INDEX`.
@@ -55,6 +61,8 @@ pub(super) enum NewIndex {
     There(Complete),
     /// A new index of a table.
     New(Box<(Relation, IndexToMake)>),
+    /// A new index that is in the catalogue alone.
+    Listed(Box<(Relation, ListedToMake)>),
 }
 
 /// Runs `CREATE INDEX`.
@@ -69,6 +77,7 @@ pub(super) fn index(
     let (relation, index) = match new_index(tx, create, path)? {
         NewIndex::There(complete) => return Ok(complete),
         NewIndex::New(new) => *new,
+        NewIndex::Listed(new) => return new.1.list(tx, &new.0),
     };
     make(tx, &relation, index)?;
     Ok(Complete::of(Tag::plain(WORD)))
@@ -90,6 +99,7 @@ pub(super) fn make(
         included,
         classes,
         other_nulls,
+        method,
     } = index;
     if !columns.is_empty() {
         tx.add_generated(relation.number, &columns)?;
@@ -97,8 +107,14 @@ pub(super) fn make(
     let name = definition.name.clone();
     let created = tx.create_index(relation.number, definition);
     created.map_err(|error| SqlError::from(error).of_index_build(names))?;
-    if !included.is_empty() || !classes.is_empty() || !other_nulls.is_empty() {
-        let mut notes = relation.notes.clone();
+    let mut notes = relation.notes.clone();
+    // A program without SQL may have dropped an index of this name.
+    let had_notes = forget_form(&mut notes, &name);
+    let is_noted = !included.is_empty()
+        || !classes.is_empty()
+        || !other_nulls.is_empty()
+        || method != Method::Btree;
+    if is_noted || had_notes {
         notes.table.clone_from(&relation.name);
         if !included.is_empty() {
             notes.included.insert(name.clone(), included);
@@ -107,7 +123,10 @@ pub(super) fn make(
             notes.operator_classes.insert(name.clone(), classes);
         }
         if !other_nulls.is_empty() {
-            notes.other_nulls.insert(name, other_nulls);
+            notes.other_nulls.insert(name.clone(), other_nulls);
+        }
+        if method != Method::Btree {
+            notes.methods.insert(name, method);
         }
         put_notes(tx, relation.number, &notes)?;
     }
@@ -117,10 +136,17 @@ pub(super) fn make(
 /// Removes the notes of a dropped index. Returns true if there were any.
 pub(super) fn forget_index(notes: &mut TableNotes, name: &str) -> bool {
     let comment = notes.index_comments.remove(name);
+    let listed = notes.listed.remove(name);
+    forget_form(notes, name) || comment.is_some() || listed.is_some()
+}
+
+/// Removes the notes of what an index of a name had. Returns true if there were any.
+pub(super) fn forget_form(notes: &mut TableNotes, name: &str) -> bool {
     let included = notes.included.remove(name);
     let classes = notes.operator_classes.remove(name);
     let nulls = notes.other_nulls.remove(name);
-    comment.is_some() || included.is_some() || classes.is_some() || nulls.is_some()
+    let method = notes.methods.remove(name);
+    included.is_some() || classes.is_some() || nulls.is_some() || method.is_some()
 }
 
 /// Plans `CREATE INDEX`.
@@ -150,10 +176,6 @@ pub(super) fn new_index(
         alter_options,
     } = create;
     let asked = [
-        (
-            !matches!(using, None | Some(IndexType::BTree)),
-            "USING other than btree",
-        ),
         (*r#async, "ASYNC"),
         (
             // The rows that a condition leaves out are distinguished by a null.
@@ -166,9 +188,11 @@ pub(super) fn new_index(
         ),
     ];
     refuse(WORD, &asked)?;
-    with.iter().try_for_each(check_index_storage)?;
+    let method = Method::used(using.as_ref())?;
     let relation = Relation::named(tx.view(), &path.find(tx.view(), &create.table_name)?)?;
-    let elements = key_elements(&create.columns)?;
+    check_method(create, method)?;
+    (with.iter()).try_for_each(|option| check_index_storage(option, method))?;
+    let mut elements = key_elements(&create.columns, method)?;
     let name = match &create.name {
         // The index is in its table's schema, even if its name has another one.
         Some(name) => qualified(name)?.1,
@@ -189,28 +213,60 @@ pub(super) fn new_index(
             false => Err(exists(&beside(&relation.name, &name))),
         };
     }
+    // An expression has the name of its function above, and the function's body from here on.
+    let columns = named_columns(&relation);
+    let plain =
+        |tree: &Tree, of| inlined(tx.view(), path, Some(&columns), (tree, of)).map(Cow::into_owned);
+    for element in &mut elements {
+        if let KeyBy::Expression(tree) = &mut element.by {
+            **tree = plain(tree, Use::IndexKey)?;
+        }
+    }
     let written = WrittenIndex {
         name,
         unique: create.unique,
         deferrable: false,
         nulls_equal: *nulls_distinct == Some(false),
         elements,
-        condition: predicate.clone(),
+        condition: match predicate {
+            Some(tree) => Some(plain(tree, Use::IndexWhere)?),
+            None => None,
+        },
         included: include.iter().map(name_of).collect(),
+        method,
     };
+    if method.is_listed() {
+        let index = written.listed(&relation, path.zone())?;
+        return Ok(NewIndex::Listed(Box::new((relation, index))));
+    }
     let index = written.of(&relation, path.zone())?;
     Ok(NewIndex::New(Box::new((relation, index))))
+}
+
+/// Checks that an index of a method may have the properties that are asked for.
+fn check_method(create: &CreateIndex, method: Method) -> Result<(), SqlError> {
+    if create.unique && method != Method::Btree {
+        return Err(method.lacks("unique indexes"));
+    }
+    if !create.include.is_empty() && !method.has_included() {
+        return Err(method.lacks("included columns"));
+    }
+    match create.columns.len() > 1 && !method.has_several_columns() {
+        true => Err(method.lacks("multicolumn indexes")),
+        false => Ok(()),
+    }
 }
 
 /// An index in the form of SQL, by the names of its table's columns.
 pub(super) struct WrittenIndex {
     pub name: String,
-    unique: bool,
-    deferrable: bool,
-    nulls_equal: bool,
-    elements: Vec<KeyElement>,
-    condition: Option<Tree>,
-    included: Vec<String>,
+    pub method: Method,
+    pub unique: bool,
+    pub deferrable: bool,
+    pub nulls_equal: bool,
+    pub elements: Vec<KeyElement>,
+    pub condition: Option<Tree>,
+    pub included: Vec<String>,
 }
 
 impl WrittenIndex {
@@ -220,12 +276,14 @@ impl WrittenIndex {
     /// Fails if an expression cannot be parsed.
     pub fn there(relation: &Relation, index: &IndexDefinition) -> Result<Self, SqlError> {
         let schema = &relation.schema;
+        let method = relation.notes.methods.get(&index.name);
+        let method = method.copied().unwrap_or_default();
         let mut elements = Vec::with_capacity(index.key.len());
         for part in seen_key(schema, index) {
             let by = match relation.numbered_column(part.column) {
                 Some(column) => KeyBy::Column(column.name.clone()),
                 None => {
-                    let text = shown_generated(schema, part.column).unwrap_or_default();
+                    let text = shown_generated(relation, part.column).unwrap_or_default();
                     KeyBy::Expression(Box::new(parse_expression(&text)?))
                 }
             };
@@ -238,15 +296,16 @@ impl WrittenIndex {
                     .is_some_and(|columns| columns.contains(&part.column)),
                 // The column's own.
                 collation: None,
-                class: class.and_then(|name| OperatorClass::named(name)),
+                class: class.and_then(|name| OperatorClass::named(method, name)),
             });
         }
-        let condition = kept_condition(schema, index);
+        let condition = kept_condition(relation, index);
         let included = relation.notes.included.get(&index.name);
         let included = included.into_iter().flatten();
         let included = included.filter_map(|column| relation.numbered_column(*column));
         Ok(WrittenIndex {
             name: index.name.clone(),
+            method,
             unique: index.unique,
             deferrable: index.deferrable,
             nulls_equal: index.nulls_equal,
@@ -273,6 +332,7 @@ impl WrittenIndex {
             key: Vec::new(),
             classes: BTreeMap::new(),
             other_nulls: BTreeSet::new(),
+            method: self.method,
         };
         if let Some(condition) = &self.condition {
             let (spec, condition) = index_expression(relation, condition, Use::IndexWhere, zone)?;
@@ -310,6 +370,7 @@ impl WrittenIndex {
             included,
             classes,
             other_nulls,
+            method: self.method,
         })
     }
 }
@@ -356,6 +417,7 @@ struct Making<'r> {
     key: Vec<KeyPart>,
     classes: BTreeMap<usize, String>,
     other_nulls: BTreeSet<usize>,
+    method: Method,
 }
 
 impl Making<'_> {
@@ -369,21 +431,9 @@ impl Making<'_> {
         if let (true, Some(part)) = (element.has_other_nulls, self.key.last()) {
             self.other_nulls.insert(part.column);
         }
-        let (Some(class), Some(part)) = (element.class, self.key.last()) else {
-            return Ok(());
-        };
-        if !class.accepts(kind) {
-            return Err(SqlError::new(
-                code::DATATYPE_MISMATCH,
-                format!(
-                    "operator class \"{}\" does not accept data type {}",
-                    class.name,
-                    kind.name()
-                ),
-            ));
-        }
-        if OperatorClass::default_of(kind) != Some(class) {
-            self.classes.insert(part.column, class.name.to_string());
+        let class = noted_class(self.method, element, kind)?;
+        if let (Some(class), Some(part)) = (class, self.key.last()) {
+            self.classes.insert(part.column, class);
         }
         Ok(())
     }
@@ -404,7 +454,7 @@ impl Making<'_> {
                 check_expression(&expression, spec)?;
                 check_collation(element, spec)?;
                 let column = self.column(INDEX_KEY, spec, &expression);
-                let text = expression.text;
+                let text = with_labels(expression.text, &self.relation.enums());
                 let name = match &**tree {
                     Tree::Function(_) => text,
                     _ => format!("({text})"),
@@ -446,9 +496,54 @@ impl Making<'_> {
     }
 }
 
+/// The operator class of an index's element, if it is not the usual one of its type.
+///
+/// # Errors
+/// `42704` if no class is named and the method has none for the type; `42804` if the class is of other types.
+pub(super) fn noted_class(
+    method: Method,
+    element: &KeyElement,
+    kind: SqlType,
+) -> Result<Option<String>, SqlError> {
+    let usual = OperatorClass::default_of(method, kind);
+    let Some(class) = element.class else {
+        // Types without a class of `btree` were refused by what the engine has in keys.
+        return match usual.is_some() || method == Method::Btree {
+            true => Ok(None),
+            false => Err(SqlError::new(
+                code::UNKNOWN_OBJECT,
+                format!(
+                    "data type {} has no default operator class for access method \"{}\"",
+                    kind.name(),
+                    method.name()
+                ),
+            )
+            .hint(
+                "You must specify an operator class for the index or define a default operator class for the data type.",
+            )),
+        };
+    };
+    if !class.accepts(kind) {
+        return Err(SqlError::new(
+            code::DATATYPE_MISMATCH,
+            format!(
+                "operator class \"{}\" does not accept data type {}",
+                class.name,
+                kind.name()
+            ),
+        ));
+    }
+    Ok((usual != Some(class)).then(|| class.name.to_string()))
+}
+
 /// Checks that an index can have an expression of a type.
 fn check_expression(expression: &SqlCheck, spec: TypeSpec) -> Result<(), SqlError> {
     let kind = spec.kind;
+    if kind.enum_type().is_some() {
+        let name = kind.name();
+        let text = format!("an index on an expression of type {name} is not supported");
+        return Err(SqlError::unsupported(text).hint("Index the column, or a test of its labels."));
+    }
     if kind == SqlType::Json || kind.has_keys() || !kind.is_of_columns() {
         return Err(SqlError::unsupported(format!(
             "an index on {} of type {} is not supported",

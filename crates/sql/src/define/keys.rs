@@ -1,6 +1,7 @@
 //! Declared keys: the columns and expressions of indexes and unique constraints.
 
-use crate::error::SqlError;
+use crate::access_methods::Method;
+use crate::error::{SqlError, code};
 use crate::names::{collation_of, name_of, parts_of};
 use crate::operator_classes::OperatorClass;
 use crate::types::NamedCollation;
@@ -29,7 +30,7 @@ pub(super) enum KeyBy {
 /// # Errors
 /// `0A000` for expressions.
 pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>, SqlError> {
-    let elements = key_elements(columns)?.into_iter();
+    let elements = key_elements(columns, Method::Btree)?.into_iter();
     let names = elements.map(|element| match element.by {
         _ if element.has_other_nulls => Err(SqlError::unsupported(
             "a constraint has nulls last, and first where it is descending",
@@ -45,15 +46,19 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>
 /// The columns and expressions of an index.
 ///
 /// # Errors
-/// `0A000` for unsupported operator classes.
-pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, SqlError> {
+/// `0A000` for unsupported operator classes of `btree`, and for orders that a method does not have; `42704` for unknown
+/// classes of other methods.
+pub(super) fn key_elements(
+    columns: &[IndexColumn],
+    method: Method,
+) -> Result<Vec<KeyElement>, SqlError> {
     let mut elements = Vec::with_capacity(columns.len());
     for IndexColumn {
         column: order,
         operator_class,
     } in columns
     {
-        let class = operators_of(operator_class.as_ref())?;
+        let class = operators_of(operator_class.as_ref(), method)?;
         let OrderByExpr {
             expr,
             options: _,
@@ -77,6 +82,9 @@ pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, S
         };
         let descending = crate::expression::is_descending(order)?;
         let nulls_first = order.options.nulls_first;
+        if method != Method::Btree {
+            check_unordered(order, method)?;
+        }
         elements.push(KeyElement {
             by,
             descending,
@@ -88,17 +96,38 @@ pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, S
     Ok(elements)
 }
 
+/// Refuses an order of a method that has none.
+fn check_unordered(order: &OrderByExpr, method: Method) -> Result<(), SqlError> {
+    if order.options.sort.is_some() {
+        return Err(method.lacks("ASC/DESC options"));
+    }
+    match order.options.nulls_first {
+        Some(_) => Err(method.lacks("NULLS FIRST/LAST options")),
+        None => Ok(()),
+    }
+}
+
 /// The operator class that an element of an index names.
 ///
 /// # Errors
-/// `0A000` for an unknown one.
-fn operators_of(class: Option<&ast::ObjectName>) -> Result<Option<OperatorClass>, SqlError> {
+/// `0A000` for an unknown one of `btree`, `42704` of another method.
+fn operators_of(
+    class: Option<&ast::ObjectName>,
+    method: Method,
+) -> Result<Option<OperatorClass>, SqlError> {
     let Some(class) = class else {
         return Ok(None);
     };
     let last = parts_of(class)?.pop().unwrap_or_default();
-    match OperatorClass::named(&last) {
+    match OperatorClass::named(method, &last) {
         Some(known) => Ok(Some(known)),
+        None if method != Method::Btree => Err(SqlError::new(
+            code::UNKNOWN_OBJECT,
+            format!(
+                "operator class \"{last}\" does not exist for access method \"{}\"",
+                method.name()
+            ),
+        )),
         None => Err(SqlError::unsupported(format!(
             "the operator class {class} is not supported"
         ))),

@@ -101,7 +101,7 @@ impl Model {
         }
         if column.is_generated {
             if self.includes("generated")
-                && let Some(expression) = shown_generated(&self.relation.schema, column.number)
+                && let Some(expression) = shown_generated(&self.relation, column.number)
             {
                 sql.push_str(&format!(" generated always as ({expression}) stored"));
             }

@@ -29,8 +29,8 @@ use sqlparser::ast::{
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// True if a definition computes values of rows: those of a query for a table that it creates, or created, a default for
-/// the rows of a table that gets a column, or a condition on rows of the catalogue.
+/// True if a definition computes values of rows: a query's for a table that it creates, or created; a default for the rows
+/// of a table that gets a column; a condition on rows of the catalogue.
 pub(crate) fn computes_rows(statement: Option<&Statement>) -> bool {
     match statement {
         Some(Statement::AlterTable(alter)) => alter.operations.iter().any(may_have_default),

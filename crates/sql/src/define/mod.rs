@@ -7,6 +7,7 @@ mod built;
 mod checks;
 mod columns;
 mod comment;
+mod composite;
 mod constraint;
 mod create;
 mod default;
@@ -22,6 +23,7 @@ mod identity;
 mod index;
 mod keys;
 mod like;
+mod listed_index;
 mod made_of;
 mod materialized;
 mod naming;
@@ -152,6 +154,7 @@ pub(crate) fn run(
             ..
         } => procedure::drop(tx, proc_desc, *if_exists)?,
         Statement::CreateFunction(create) => function::create(tx, create, (user.user, &rights))?,
+        Statement::AlterFunction(alter) => procedure::alter(tx, alter, user, &rights)?,
         Statement::DropFunction(drop) => function::drop_functions(tx, drop, &rights)?,
         Statement::CreateTrigger(create) => trigger::create(tx, create, &rights)?,
         Statement::DropTrigger(drop) => trigger::drop_trigger(tx, drop, &rights)?,

@@ -4,6 +4,7 @@
 //! is handled here.
 
 use super::granting::Owners;
+use crate::access_methods::Method;
 use crate::error::{SqlError, code};
 use crate::names::{name_of, parts_of};
 use crate::parse::UNSAID;
@@ -213,6 +214,9 @@ pub(super) fn check_storage(statement: &str, option: &SqlOption) -> Result<(), S
     match option {
         SqlOption::KeyValue { key, value } => {
             let name = key.to_string().to_lowercase();
+            if name == "oids" {
+                return check_no_oids(value);
+            }
             check_storage_name(&name)?;
             check_storage_value(&name, value)
         }
@@ -223,23 +227,37 @@ pub(super) fn check_storage(statement: &str, option: &SqlOption) -> Result<(), S
     }
 }
 
+/// `WITH (OIDS = FALSE)` is what every table is.
+///
+/// # Errors
+/// `0A000` for a table with numbers of its rows.
+fn check_no_oids(value: &Expr) -> Result<(), SqlError> {
+    let value = value.to_string().to_lowercase();
+    match matches!(value.trim_matches('\''), "false" | "off" | "no" | "0") {
+        true => Ok(()),
+        false => Err(SqlError::unsupported(
+            "tables declared WITH OIDS are not supported",
+        )),
+    }
+}
+
 /// Checks a storage parameter of an index, which is parsed as a comparison.
 ///
 /// # Errors
 /// `22023` for an unknown parameter.
-pub(super) fn check_index_storage(option: &Expr) -> Result<(), SqlError> {
+pub(super) fn check_index_storage(option: &Expr, method: Method) -> Result<(), SqlError> {
     match option {
         Expr::BinaryOp { left, right, .. } => {
             let name = left.to_string().to_lowercase();
-            check_index_name(&name)?;
+            check_index_name(&name, method)?;
             check_storage_value(&name, right)
         }
-        other => check_index_name(&other.to_string().to_lowercase()),
+        other => check_index_name(&other.to_string().to_lowercase(), method),
     }
 }
 
-fn check_index_name(name: &str) -> Result<(), SqlError> {
-    match matches!(name, "fillfactor" | "deduplicate_items") {
+fn check_index_name(name: &str, method: Method) -> Result<(), SqlError> {
+    match method.has_parameter(name) {
         true => Ok(()),
         false => Err(unrecognized(name)),
     }
@@ -259,6 +277,8 @@ fn check_storage_value(name: &str, value: &Expr) -> Result<(), SqlError> {
         "fillfactor" => (10, 100),
         "parallel_workers" => (0, 1024),
         "toast_tuple_target" => (128, 8160),
+        "gin_pending_list_limit" => (64, 2_147_483_647),
+        "pages_per_range" => (1, 131_072),
         _ => return Ok(()),
     };
     let text = value.to_string();

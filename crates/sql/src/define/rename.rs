@@ -9,7 +9,7 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::full_match_of;
 use crate::path::{beside, local, schema_name};
-use crate::relation::{Relation, TableNotes, index_named};
+use crate::relation::{Relation, TableNotes, forget_listed_name, index_named};
 use crate::result::{Complete, Tag};
 use crate::rights::{Access, Rights};
 use sqlparser::ast::{AlterIndexOperation, ObjectName};
@@ -67,12 +67,19 @@ pub(super) fn constraint(
     if !is_reference && !schema.checks.iter().any(|(name, _)| name == old) {
         return of_index(tx, relation, old, new);
     }
+    // The engine renames the first one of a name, and would take the index.
+    if schema.indexes.iter().any(|index| index.name == old) {
+        let text = format!("constraint \"{old}\" is not renamed while an index has its name");
+        return Err(SqlError::unsupported(text).hint("Rename the index first."));
+    }
     tx.rename_constraint(relation.number, old, new)?;
     let (full, new_full) = (full_match_of(old), full_match_of(new));
     if is_reference && schema.checks.iter().any(|(name, _)| *name == full) {
         tx.rename_constraint(relation.number, &full, &new_full)?;
     }
-    put_notes(tx, relation.number, &renamed(relation, old, new))
+    let mut notes = notes_of(relation);
+    rename_constraint(&mut notes, old, new);
+    put_notes(tx, relation.number, &notes)
 }
 
 /// Gives an index, and the constraint that it is, another name.
@@ -86,41 +93,57 @@ fn of_index(
     if is_taken(tx, &kept)? {
         return Err(exists(&kept));
     }
-    let mut notes = renamed(relation, old, new);
-    match relation
-        .schema
-        .indexes
-        .iter()
-        .any(|index| index.name == old)
-    {
-        true => tx.rename_constraint(relation.number, old, new)?,
+    let mut notes = notes_of(relation);
+    let is_primary = relation.primary_constraint().as_deref() == Some(old);
+    // References and conditions may have the name of an index that is no constraint.
+    if is_primary || notes.constraints.iter().any(|name| name == old) {
+        rename_constraint(&mut notes, old, new);
+    }
+    rename_index(&mut notes, old, new);
+    if relation.notes.listed.contains_key(old) {
+        forget_listed_name(tx, relation, old)?;
+    }
+    let mut indexes = relation.schema.indexes.iter();
+    if indexes.any(|index| index.name == old) {
+        tx.rename_constraint(relation.number, old, new)?;
+    } else if !relation.notes.listed.contains_key(old) {
         // The engine's own key has a name in the notes alone.
-        false => notes.primary_name = Some(new.to_string()),
+        notes.primary_name = Some(new.to_string());
     }
     put_notes(tx, relation.number, &notes)
 }
 
-/// The notes of a table, of which a constraint or an index has another name.
-fn renamed(relation: &Relation, old: &str, new: &str) -> TableNotes {
-    fn moved<V>(map: &mut BTreeMap<String, V>, old: &str, new: &str) {
-        if let Some(value) = map.remove(old) {
-            map.insert(new.to_string(), value);
-        }
-    }
+fn notes_of(relation: &Relation) -> TableNotes {
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
+    notes
+}
+
+fn moved<V>(map: &mut BTreeMap<String, V>, old: &str, new: &str) {
+    if let Some(value) = map.remove(old) {
+        map.insert(new.to_string(), value);
+    }
+}
+
+/// Gives the notes of a constraint another name.
+fn rename_constraint(notes: &mut TableNotes, old: &str, new: &str) {
+    moved(&mut notes.references, old, new);
+    moved(&mut notes.constraint_comments, old, new);
+    if notes.not_valid.remove(old) {
+        notes.not_valid.insert(new.to_string());
+    }
+}
+
+/// Gives the notes of an index another name. A constraint that is an index has it, too.
+fn rename_index(notes: &mut TableNotes, old: &str, new: &str) {
     let names = notes.constraints.iter_mut().chain(&mut notes.primary_index);
     for name in names.filter(|name| *name == old) {
         *name = new.to_string();
     }
-    moved(&mut notes.references, old, new);
-    moved(&mut notes.constraint_comments, old, new);
     moved(&mut notes.index_comments, old, new);
     moved(&mut notes.included, old, new);
     moved(&mut notes.operator_classes, old, new);
     moved(&mut notes.other_nulls, old, new);
-    if notes.not_valid.remove(old) {
-        notes.not_valid.insert(new.to_string());
-    }
-    notes
+    moved(&mut notes.methods, old, new);
+    moved(&mut notes.listed, old, new);
 }

@@ -85,6 +85,7 @@ pub(super) fn retype_column(
         false => relation,
     };
     let taken = take(tx, relation, column.number)?;
+    let listed = Relation::numbered(tx.view(), relation.number)?.notes.listed;
     let checks = checks::take(tx, relation, column.number)?;
     let retyped = Retyped::new(relation, column, value, to);
     // Declared limits are those of the old type.
@@ -109,6 +110,8 @@ pub(super) fn retype_column(
     let new = relation.schema.columns.len();
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
+    // Indexes that read the column are listed again with its new number.
+    notes.listed = listed;
     renumber(&mut notes, column, new);
     let of = notes.columns.entry(new).or_default();
     of.kind = to.kind.oid();
@@ -338,6 +341,8 @@ fn new_default(
 /// The dropped indexes and references on a column.
 struct Taken {
     indexes: Vec<WrittenIndex>,
+    /// Indexes in the catalogue alone.
+    listed: Vec<WrittenIndex>,
     /// References, with the numbers of their tables.
     references: Vec<(u16, ForeignKey)>,
 }
@@ -379,8 +384,30 @@ fn take(tx: &mut dyn DefineTarget, relation: &Relation, column: usize) -> Result
     }
     Ok(Taken {
         indexes,
+        listed: take_listed(tx, relation.number, column)?,
         references,
     })
+}
+
+/// Removes the indexes in the catalogue alone that read a column.
+fn take_listed(
+    tx: &mut dyn DefineTarget,
+    number: u16,
+    column: usize,
+) -> Result<Vec<WrittenIndex>, SqlError> {
+    let relation = Relation::numbered(tx.view(), number)?;
+    let mut notes = relation.notes.clone();
+    let mut taken = Vec::new();
+    for (name, index) in &relation.notes.listed {
+        if index.reads(column) {
+            taken.push(WrittenIndex::listed_there(&relation, name, index)?);
+            notes.listed.remove(name);
+        }
+    }
+    if !taken.is_empty() {
+        put_notes(tx, number, &notes)?;
+    }
+    Ok(taken)
 }
 
 /// Creates indexes and references again, for the column's new number.
@@ -393,6 +420,10 @@ fn put(
     for index in &taken.indexes {
         let relation = Relation::numbered(tx.view(), relation.number)?;
         make(tx, &relation, index.of(&relation, None)?)?;
+    }
+    for index in &taken.listed {
+        let relation = Relation::numbered(tx.view(), relation.number)?;
+        index.listed(&relation, None)?.list(tx, &relation)?;
     }
     let moved = |columns: Vec<usize>| -> Vec<usize> {
         let columns = columns.into_iter();

@@ -8,6 +8,8 @@ use super::create::constraint_of;
 use super::reference::reference_of;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, mixed_nulls};
+use crate::expression::{Use, inlined};
+use crate::indexed::named_columns;
 use crate::names::{full_match_of, name_of, reference_of_full_match};
 use crate::relation::Relation;
 use crate::rows::InputRow;
@@ -98,6 +100,9 @@ pub(super) fn rule_to_meet(
             match constraint_of(constraint)? {
                 Constraint::Check { name, condition } => {
                     let name = name_of_check(&relation, name.as_ref(), &condition);
+                    let columns = named_columns(&relation);
+                    let condition = (&*condition, Use::Check);
+                    let condition = inlined(tx.view(), path, Some(&columns), condition)?;
                     let text = check_of(&relation, &condition, path.zone())?;
                     Some(Rule::Check(Condition::of(&relation, &name, &text)?))
                 }

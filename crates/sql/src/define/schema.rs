@@ -295,9 +295,7 @@ pub(crate) fn drop_schema(
         forget(tx, kind::SEQUENCE, sequence, &[])?;
         delete_object(tx, kind::SEQUENCE, sequence)?;
     }
-    for name in &contents.types {
-        super::types::drop_one(tx, name, true, rights)?;
-    }
+    super::types::drop_types(tx, contents.types, true, rights)?;
     delete_object(tx, kind::COMMENT, &comment_of_schema(name))?;
     delete_object(tx, kind::SCHEMA, name)?;
     Ok(match shown.as_slice() {

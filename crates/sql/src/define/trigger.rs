@@ -1,5 +1,5 @@
-//! `CREATE TRIGGER`, `DROP TRIGGER`, and `ALTER TABLE … ENABLE` and `DISABLE TRIGGER`: triggers of rows, before or after
-//! their change. The notes of the table keep them, so they are dropped with it.
+//! `CREATE TRIGGER`, `DROP TRIGGER`, and `ALTER TABLE … ENABLE` and `DISABLE TRIGGER`: triggers of rows and of statements,
+//! before or after their change. The notes of the table keep them, so they are dropped with it.
 
 use super::function::{found, shown};
 use super::options::{refuse, skipped};
@@ -9,7 +9,7 @@ use crate::lexer::written_tokens;
 use crate::names::{name_of, qualified, quoted};
 use crate::path::local;
 use crate::plan::triggers::check;
-use crate::relation::{Relation, TableNotes, TriggerNotes, store_notes};
+use crate::relation::{Relation, StatementEvents, TableNotes, TriggerNotes, store_notes};
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::Rights;
 use crate::routines::{Returns, RoutineDefinition};
@@ -29,27 +29,18 @@ const TRIGGERS_MAX: usize = 100;
 ///
 /// # Errors
 /// `42710` if there is one of the name; `42P17` for a function that returns no trigger; `0A000` for other triggers than
-/// those of rows, and for those that references with an action would not run.
+/// those of rows and statements, and for those that references with an action would not run.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     create: &CreateTrigger,
     rights: &Arc<Rights>,
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "CREATE TRIGGER";
-    let is_of_rows = matches!(
-        create.trigger_object,
-        Some(
-            TriggerObjectKind::For(TriggerObject::Row)
-                | TriggerObjectKind::ForEach(TriggerObject::Row)
-        )
-    );
-    let truncates = create.events.contains(&TriggerEvent::Truncate);
     refuse(
         WORD,
         &[
             (create.is_constraint, "CONSTRAINT"),
             (create.temporary, "TEMPORARY"),
-            (truncates, "TRUNCATE"),
             (
                 create.period == Some(TriggerPeriod::InsteadOf),
                 "INSTEAD OF",
@@ -57,7 +48,6 @@ pub(super) fn create(
             (!create.referencing.is_empty(), "REFERENCING"),
             (create.referenced_table_name.is_some(), "FROM"),
             (create.characteristics.is_some(), "DEFERRABLE"),
-            (!is_of_rows, "FOR EACH STATEMENT"),
         ],
     )?;
     let Some(executed) = &create.exec_body else {
@@ -108,12 +98,12 @@ fn notes(
     given: &[OperateFunctionArg],
 ) -> Result<TriggerNotes, SqlError> {
     let mut columns = Vec::new();
-    let (mut inserts, mut updates, mut deletes) = (false, false, false);
+    let (mut inserts, mut updates, mut deletes, mut truncates) = (false, false, false, false);
     for event in &create.events {
         match event {
             TriggerEvent::Insert => inserts = true,
             TriggerEvent::Delete => deletes = true,
-            TriggerEvent::Truncate => {}
+            TriggerEvent::Truncate => truncates = true,
             TriggerEvent::Update(names) => {
                 updates = true;
                 for name in names {
@@ -121,6 +111,18 @@ fn notes(
                 }
             }
         }
+    }
+    let is_of_rows = matches!(
+        create.trigger_object,
+        Some(
+            TriggerObjectKind::For(TriggerObject::Row)
+                | TriggerObjectKind::ForEach(TriggerObject::Row)
+        )
+    );
+    if truncates && is_of_rows {
+        return Err(SqlError::unsupported(
+            "TRUNCATE FOR EACH ROW triggers are not supported",
+        ));
     }
     let condition = create.condition.as_ref().map(|tree| match tree {
         Expr::Nested(inner) => inner.to_string(),
@@ -130,6 +132,9 @@ fn notes(
         let lower = text.to_ascii_lowercase();
         let reads = |alias: &str| lower.contains(&format!("{alias}."));
         let wrong = match () {
+            () if !is_of_rows && (reads("old") || reads("new")) => {
+                Some("statement trigger's WHEN condition cannot reference column values")
+            }
             () if reads("old") && inserts => {
                 Some("INSERT trigger's WHEN condition cannot reference OLD values")
             }
@@ -157,16 +162,23 @@ fn notes(
         ))),
     };
     let arguments = given.iter().map(argument);
-    Ok(TriggerNotes {
-        function: function.number,
-        is_before: create.period == Some(TriggerPeriod::Before),
+    let statement = (!is_of_rows).then_some(StatementEvents {
         inserts,
         updates,
         deletes,
+        truncates,
+    });
+    Ok(TriggerNotes {
+        function: function.number,
+        is_before: create.period == Some(TriggerPeriod::Before),
+        inserts: inserts && is_of_rows,
+        updates: updates && is_of_rows,
+        deletes: deletes && is_of_rows,
         columns,
         condition,
         arguments: arguments.collect::<Result<_, SqlError>>()?,
         is_off: false,
+        statement,
     })
 }
 
@@ -175,11 +187,12 @@ fn notes(
 /// # Errors
 /// `0A000`.
 pub(super) fn refuse_actions(relation: &Relation, notes: &TriggerNotes) -> Result<(), SqlError> {
+    let events = notes.events();
     for key in &relation.schema.foreign_keys {
         let (action, is_hit) = match key.on_delete {
-            OnDelete::Cascade => ("ON DELETE CASCADE", notes.deletes),
-            OnDelete::SetNull => ("ON DELETE SET NULL", notes.updates),
-            OnDelete::SetDefault => ("ON DELETE SET DEFAULT", notes.updates),
+            OnDelete::Cascade => ("ON DELETE CASCADE", events.deletes),
+            OnDelete::SetNull => ("ON DELETE SET NULL", events.updates),
+            OnDelete::SetDefault => ("ON DELETE SET DEFAULT", events.updates),
             OnDelete::Restrict => continue,
         };
         if is_hit {

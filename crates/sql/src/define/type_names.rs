@@ -7,7 +7,7 @@ use crate::path::{PUBLIC, is_of_catalogue, is_temporary, kept, local, schema_of,
 use crate::relation::{Relation, is_own, kind, object};
 use crate::schemas::has_schema;
 use crate::search_path::SearchPath;
-use crate::types::{SqlType, unknown_type};
+use crate::types::{CompositeType, unknown_type};
 use crate::user_types::{TypeNames, UserTypes, is_of_user};
 use crate::virtual_tables::relations;
 use sqlparser::ast::ObjectName;
@@ -75,10 +75,7 @@ pub(super) fn columns_of_type(
     let mut found = Vec::new();
     for relation in relations(tx.view())? {
         for column in &relation.columns {
-            let kind = match column.spec.kind {
-                SqlType::EnumArray(of) => SqlType::Enum(of),
-                kind => kind,
-            };
+            let kind = column.spec.kind.element().unwrap_or(column.spec.kind);
             if is_of_user(kind.oid()) && kind.oid() == there.oid || column.domain == Some(there.oid)
             {
                 found.push((relation.name.clone(), column.name.clone()));
@@ -111,7 +108,7 @@ pub(super) fn comment(
 ) -> Result<(), SqlError> {
     let name = found(tx, name, path)?;
     let mut types = UserTypes::clone(&*UserTypes::of(tx.view())?);
-    if let Some(there) = types.types.get_mut(&name) {
+    if let Some(there) = types.change().get_mut(&name) {
         there.comment = text;
     }
     types.store(tx)
@@ -119,11 +116,13 @@ pub(super) fn comment(
 
 /// Renames a type.
 pub(super) fn moved(types: &mut UserTypes, from: &str, to: &str) -> Result<(), SqlError> {
-    if let Some(there) = types.types.remove(from) {
-        if there.domain.is_none() {
-            there.check_room(to)?;
+    if let Some(there) = types.change().remove(from) {
+        match types.fields_of(&there) {
+            Some(fields) => CompositeType::check_room(there.oid, to, &fields)?,
+            None if there.domain.is_none() => there.check_room(to)?,
+            None => {}
         }
-        types.types.insert(to.to_string(), there);
+        types.change().insert(to.to_string(), there);
     }
     Ok(())
 }

@@ -17,15 +17,18 @@ use crate::path::{beside, local, schema_of, shown, written};
 use crate::relation::Relation;
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights};
+use crate::routines::all;
 use crate::search_path::SearchPath;
 use crate::types::{
-    LABEL_BYTES_MAX, LABELS_MAX, Label, position_behind, position_between, unknown_type,
+    LABEL_BYTES_MAX, LABELS_MAX, Label, composite_depth, position_behind, position_between,
+    unknown_type,
 };
 use crate::user_types::{UserType, UserTypes};
 use sqlparser::ast::{
     AlterType, AlterTypeAddValue, AlterTypeAddValuePosition, AlterTypeOperation, Ident, ObjectName,
     UserDefinedTypeRepresentation,
 };
+use std::cmp::Reverse;
 
 /// Runs `CREATE TYPE … AS ENUM`.
 ///
@@ -39,8 +42,8 @@ pub(super) fn create(
 ) -> Result<Complete, SqlError> {
     let labels = match representation {
         Some(UserDefinedTypeRepresentation::Enum { labels }) => labels,
-        Some(UserDefinedTypeRepresentation::Composite { .. }) => {
-            return Err(SqlError::unsupported("composite types are not supported"));
+        Some(UserDefinedTypeRepresentation::Composite { attributes }) => {
+            return super::composite::create(tx, name, attributes, path);
         }
         Some(UserDefinedTypeRepresentation::Range { .. }) => {
             return Err(SqlError::unsupported(
@@ -49,7 +52,7 @@ pub(super) fn create(
         }
         _ => {
             return Err(SqlError::unsupported(
-                "CREATE TYPE is supported AS ENUM only",
+                "CREATE TYPE is supported AS ENUM and AS (…) only",
             ));
         }
     };
@@ -81,9 +84,10 @@ pub(super) fn create(
         labels: made,
         comment: None,
         domain: None,
+        fields: None,
     };
     made.check_room(&name)?;
-    types.types.insert(name, made);
+    types.change().insert(name, made);
     types.store(tx)?;
     Ok(Complete::of(Tag::plain("CREATE TYPE")))
 }
@@ -129,7 +133,7 @@ pub(super) fn alter(
     const WORD: &str = "ALTER TYPE";
     let name = found(tx, &alter.name, path)?;
     let is_rename = matches!(alter.operation, AlterTypeOperation::Rename(_));
-    if !is_rename && domain_named(tx, &name)? {
+    if !is_rename && !is_enum(tx, &name)? {
         return Err(SqlError::new(
             code::WRONG_OBJECT_TYPE,
             format!("{} is not an enum", written(&name)),
@@ -149,7 +153,7 @@ pub(super) fn alter(
             };
             let label = label_of(&add.value)?;
             let oid = types.free_oids(1);
-            let Some(there) = types.types.get_mut(&name) else {
+            let Some(there) = types.change().get_mut(&name) else {
                 return Err(unknown_type(None, &name));
             };
             if is_there(there, &label) {
@@ -168,7 +172,7 @@ pub(super) fn alter(
         }
         AlterTypeOperation::RenameValue(rename) => {
             let (from, to) = (label_of(&rename.from)?, label_of(&rename.to)?);
-            let Some(there) = types.types.get_mut(&name) else {
+            let Some(there) = types.change().get_mut(&name) else {
                 return Err(unknown_type(None, &name));
             };
             let place = place_of(there, &from)?;
@@ -179,6 +183,7 @@ pub(super) fn alter(
                 ));
             }
             check_no_arrays(tx, &name)?;
+            super::composite::check_no_fields(tx, &name, "change")?;
             there.labels[place].name.clone_from(&to);
             there.check_room(&name)?;
             renamed = Some((from, to));
@@ -234,13 +239,12 @@ fn rename_default(
     Ok(())
 }
 
-/// True if a type is a domain.
-fn domain_named(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
+fn is_enum(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
     let types = UserTypes::of(tx.view())?;
     Ok(types
         .types
         .get(name)
-        .is_some_and(|there| there.domain.is_some()))
+        .is_some_and(|there| there.domain.is_none() && there.fields.is_none()))
 }
 
 /// The position of a label among those of its type.
@@ -352,6 +356,12 @@ pub(super) fn change(
                 types.store(tx)?;
             }
         }
+        TypeChange::Attribute(word) => {
+            let text = format!("ALTER TYPE … {word} ATTRIBUTE is not supported");
+            return Err(SqlError::unsupported(text).hint(
+                "Create another type with the wanted fields, and change the columns' type to it.",
+            ));
+        }
         change => return domains::alter(tx, &name, change, path),
     }
     Ok(Complete::of(Tag::plain(word)))
@@ -379,39 +389,77 @@ fn drop_all(
     rights: &Rights,
 ) -> Result<Complete, SqlError> {
     let mut complete = Complete::of(Tag::plain(word));
+    let mut kept: Vec<String> = Vec::with_capacity(names.len());
     for name in names {
-        let name = match found(tx, name, rights.path()) {
-            Ok(name) => name,
+        match found(tx, name, rights.path()) {
+            Ok(name) if kept.contains(&name) => {}
+            Ok(name) => kept.push(name),
             Err(error) if if_exists && error.code != code::DATA_CORRUPTED => {
                 let message = format!("{}, skipping", error.message);
                 let notices = skipped(word, "00000", message).notices;
                 complete.notices.extend(notices);
-                continue;
             }
             Err(error) => return Err(error),
-        };
-        let notice = drop_one(tx, &name, cascade, rights)?;
-        complete.notices.extend(notice);
+        }
     }
+    let notices = drop_types(tx, kept, cascade, rights)?;
+    complete.notices.extend(notices);
     Ok(complete)
 }
 
-/// Drops a type, and with `cascade` the columns of the type.
+/// Drops types, each before those that it is made of.
 ///
 /// # Errors
 /// Errors of [`drop`].
-pub(super) fn drop_one(
+pub(super) fn drop_types(
+    tx: &mut dyn DefineTarget,
+    mut names: Vec<String>,
+    cascade: bool,
+    rights: &Rights,
+) -> Result<Vec<Notice>, SqlError> {
+    let types = UserTypes::of(tx.view())?;
+    names.sort_by_key(|name| {
+        let there = types.types.get(name);
+        let depth = there.map_or(0, |there| match there.domain {
+            Some(_) => usize::MAX,
+            None => composite_depth(types.kind_of(name, there)),
+        });
+        Reverse(depth)
+    });
+    let mut notices = Vec::new();
+    for name in &names {
+        notices.extend(drop_one(tx, name, cascade, rights)?);
+    }
+    Ok(notices)
+}
+
+/// Drops a type, and with `cascade` the columns of the type, and the functions with it.
+///
+/// # Errors
+/// Errors of [`drop`].
+fn drop_one(
     tx: &mut dyn DefineTarget,
     name: &str,
     cascade: bool,
     rights: &Rights,
 ) -> Result<Option<Notice>, SqlError> {
     let columns = columns_of_type(tx, name)?;
-    let shown_as: Vec<String> = columns
+    super::composite::check_no_fields(tx, name, "drop")?;
+    let oid = UserTypes::of(tx.view())?
+        .types
+        .get(name)
+        .map(|there| there.oid);
+    let mut functions = all(tx.view())?;
+    functions.retain(|one| oid.is_some_and(|oid| one.has_type(oid)));
+    let mut shown_as: Vec<String> = columns
         .iter()
         .map(|(table, column)| format!("column {column} of table {}", written(table)))
         .collect();
-    if !columns.is_empty() && !cascade {
+    for function in &functions {
+        let function = super::function::shown(tx.view(), function)?;
+        shown_as.push(format!("function {function}"));
+    }
+    if !shown_as.is_empty() && !cascade {
         let depend = shown_as
             .iter()
             .map(|what| format!("{what} depends on type {}", shown(name)));
@@ -430,8 +478,11 @@ pub(super) fn drop_one(
         let relation = Relation::named(tx.view(), table)?;
         drop_column(tx, &relation, column, true)?;
     }
+    for function in functions {
+        function.remove(tx)?;
+    }
     let mut types = UserTypes::clone(&*UserTypes::of(tx.view())?);
-    types.types.remove(name);
+    types.change().remove(name);
     types.store(tx)?;
     Ok(match shown_as.as_slice() {
         [] => None,

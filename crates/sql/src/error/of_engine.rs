@@ -6,7 +6,7 @@ use crate::names::{
 };
 use crate::path::local;
 use sardonyx::Error;
-use sardonyx::errors::RowError;
+use sardonyx::errors::{RowError, SnapshotEnded};
 use sardonyx::schema::{Limit, SchemaError, Value};
 use sardonyx_rows::TableError;
 use sardonyx_storage::log::LogError;
@@ -32,6 +32,9 @@ impl From<Error> for SqlError {
             && let Some(known) = of_table_error(table, &message)
         {
             return known;
+        }
+        if error.downcast_ref::<SnapshotEnded>().is_some() {
+            return SqlError::ended(message);
         }
         let code = match error {
             Error::Conflict(_) => code::SERIALIZATION_FAILURE,

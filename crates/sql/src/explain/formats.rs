@@ -95,7 +95,7 @@ fn group(lines: &[&str], place: Option<Place>) -> Vec<(String, Part)> {
             None => {
                 if let Some((key, value)) = own.split_once(": ") {
                     let value = match key {
-                        "Sort Key" => Part::List(value.split(", ").map(String::from).collect()),
+                        "Sort Key" | "Output" => Part::List(listed(value)),
                         _ => Part::Text(value.to_string()),
                     };
                     parts.push((key.to_string(), value));
@@ -105,6 +105,32 @@ fn group(lines: &[&str], place: Option<Place>) -> Vec<(String, Part)> {
     }
     if !plans.is_empty() {
         parts.push(("Plans".to_string(), Part::Groups(plans)));
+    }
+    parts
+}
+
+/// The parts of a list of expressions: a comma inside of parentheses or quotes ends none.
+fn listed(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let (mut depth, mut quote) = (0_usize, None);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(' | '[') => depth += 1,
+            (None, ')' | ']') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 && chars.peek() == Some(&' ') => {
+                chars.next();
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push(c);
+        }
     }
     parts
 }
@@ -200,13 +226,22 @@ fn head_of(head: &str, place: Option<Place>) -> Vec<(String, Part)> {
         parts.push(("Index Name".to_string(), text(index)));
     }
     if let Some(on) = on {
-        let (name, alias) = on.split_once(' ').unwrap_or((on, on));
+        let (name, alias) = match on.split_once(' ') {
+            Some((name, alias)) => (name, Some(alias)),
+            None => (on, None),
+        };
         let named = match kind {
             "CTE Scan" => "CTE Name",
             "Function Scan" => "Function Name",
             _ => "Relation Name",
         };
+        let (schema, name) = match name.split_once('.') {
+            Some((schema, name)) if named == "Relation Name" => (Some(schema), name),
+            _ => (None, name),
+        };
+        let alias = alias.unwrap_or(name);
         parts.push((named.to_string(), text(name)));
+        parts.extend(schema.map(|schema| ("Schema".to_string(), text(schema))));
         parts.push(("Alias".to_string(), text(alias)));
     }
     if let Some(rows) = rows {

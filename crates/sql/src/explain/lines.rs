@@ -1,5 +1,6 @@
 //! The lines of a plan: each part is below the one that reads it.
 
+use super::manner::{Manner, has_parts_above, places_of, put, read_above, scope_of_insert};
 use super::written::Names;
 use crate::expression::{Expr, Question, Subquery};
 use crate::names::name_of_primary;
@@ -7,11 +8,11 @@ use crate::path::local;
 use crate::plan::Plan;
 use crate::plan::access::{Access, Path};
 use crate::plan::choice::all_of;
+use crate::plan::output::Output;
 use crate::plan::semi_join::SemiJoin;
 use crate::plan::subquery::PlannedQuery;
 use crate::plan::target::Target;
 use crate::plan::tree::{Input, JoinKind, JoinNode, JoinStep, SelectPlan, Side};
-use crate::source::Source;
 
 /// Lines, indented below another one.
 fn indented(inner: Vec<String>) -> Vec<String> {
@@ -25,29 +26,40 @@ fn indented(inner: Vec<String>) -> Vec<String> {
 }
 
 /// The lines of a statement's plan.
-pub(super) fn lines(plan: &Plan, source: &dyn Source) -> Vec<String> {
+pub(super) fn lines(plan: &Plan, manner: Manner<'_>) -> Vec<String> {
     match plan {
-        Plan::Select(select) => select_lines(select, &[], source),
-        Plan::Update(update) => target_lines("Update", &update.target, source),
-        Plan::Delete(delete) => target_lines("Delete", &delete.target, source),
-        Plan::Merge(merge) => target_lines("Merge", &merge.target, source),
+        Plan::Select(select) => select_lines(select, &[], manner),
+        Plan::Update(update) => {
+            let of = (&update.target, update.returning.as_ref());
+            target_lines("Update", of, manner)
+        }
+        Plan::Delete(delete) => {
+            let of = (&delete.target, delete.returning.as_ref());
+            target_lines("Delete", of, manner)
+        }
+        Plan::Merge(merge) => target_lines("Merge", (&merge.target, None), manner),
         Plan::Parts(plan) => {
-            let mut all = lines(&plan.main, source);
+            let mut all = lines(&plan.main, manner);
             for part in plan.parts() {
                 all.push(format!("  CTE {}", part.name));
-                all.extend(indented(lines(&part.plan, source)));
+                all.extend(indented(lines(&part.plan, manner)));
             }
             all
         }
         Plan::Insert(insert) => {
-            let mut lines = vec![format!("Insert on {}", local(&insert.table))];
+            let mut lines = vec![format!("Insert on {}", manner.table(&insert.table))];
+            if let Some(returning) = &insert.returning {
+                let scope = scope_of_insert(insert);
+                let names = manner.names(&scope, &[]);
+                lines.extend(manner.output(&names, &returning.expressions));
+            }
             lines.extend(indented(match &insert.rows {
                 crate::plan::insert::InsertRows::Values(rows) if rows.len() == 1 => {
                     vec!["Result".into()]
                 }
                 crate::plan::insert::InsertRows::Values(_) => vec!["Values Scan".into()],
                 crate::plan::insert::InsertRows::Query(select, _) => {
-                    select_lines(select, &[], source)
+                    select_lines(select, &[], manner)
                 }
             }));
             lines
@@ -55,36 +67,53 @@ pub(super) fn lines(plan: &Plan, source: &dyn Source) -> Vec<String> {
     }
 }
 
-fn target_lines(what: &str, target: &Target, source: &dyn Source) -> Vec<String> {
-    let mut lines = vec![format!("{what} on {}", target.alias)];
+fn target_lines(
+    what: &str,
+    (target, returning): (&Target, Option<&Output>),
+    manner: Manner<'_>,
+) -> Vec<String> {
     let shown = Shown {
-        names: Names::of(&target.scope, &[]),
-        source,
+        names: manner.names(&target.scope, &[]),
+        manner,
     };
+    let mut lines = vec![match manner.is_verbose {
+        true => format!("{what} on {}", shown.table(target.number, &target.alias)),
+        false => format!("{what} on {}", target.alias),
+    }];
+    let values = returning.map_or(&[][..], |output| &output.expressions);
+    lines.extend(manner.output(&shown.names, values));
     let filter = target.filter.as_ref();
-    lines.extend(indented(shown.input(&target.input, filter, &target.alias)));
+    let input = shown.input(&target.input, filter, &target.alias, None);
+    lines.extend(indented(input));
     lines
 }
 
 /// The lines of a query with these outer values.
-fn select_lines(select: &SelectPlan, outer: &[String], source: &dyn Source) -> Vec<String> {
+fn select_lines(select: &SelectPlan, outer: &[String], manner: Manner<'_>) -> Vec<String> {
     let shown = Shown {
-        names: Names::of(&select.scope, outer),
-        source,
-    };
-    let mut lines = shown.input(&select.input, select.filter.as_ref(), &select.table);
-    for item in &select.output.expressions {
-        lines.extend(shown.subplans(item));
-    }
-    let mut above = |what: String, more: Option<String>| {
-        let inner = std::mem::take(&mut lines);
-        lines.push(what);
-        lines.extend(more.map(|more| format!("  {more}")));
-        lines.extend(indented(inner));
+        names: manner.names(&select.scope, outer),
+        manner,
     };
     let names = Names {
         grouping: select.grouping.as_ref(),
         ..shown.names
+    };
+    let output = manner.output(&names, &select.output.expressions);
+    let of_source = match has_parts_above(select) {
+        true => manner.columns(&shown.names, read_above(select).places().into_iter()),
+        false => output.clone(),
+    };
+    let filter = select.filter.as_ref();
+    let mut lines = shown.input(&select.input, filter, &select.table, of_source);
+    for item in &select.output.expressions {
+        lines.extend(shown.subplans(item));
+    }
+    let mut above = |what: &str, more: Vec<String>| {
+        let inner = std::mem::take(&mut lines);
+        lines.push(what.to_string());
+        lines.extend(output.clone());
+        lines.extend(more.into_iter().map(|more| format!("  {more}")));
+        lines.extend(indented(inner));
     };
     if let Some(grouping) = &select.grouping {
         let what = match grouping.keys.is_empty() {
@@ -93,27 +122,23 @@ fn select_lines(select: &SelectPlan, outer: &[String], source: &dyn Source) -> V
         };
         let having = select.having.as_ref();
         let having = having.map(|having| format!("Filter: {}", names.written(having)));
-        above(what.into(), having);
+        above(what, having.into_iter().collect());
     }
     if select.is_distinct || !select.distinct_on.is_empty() {
-        above("Unique".into(), None);
+        above("Unique", Vec::new());
     }
     if !select.sort.is_empty() {
-        let key = format!("Sort Key: {}", names.order(&select.sort));
-        above("Sort".into(), Some(key));
+        let mut more = vec![format!("Sort Key: {}", names.order(&select.sort))];
         if select.keeps_few() {
-            lines.insert(2, "  Sort Method: top-N heapsort".into());
+            more.push("Sort Method: top-N heapsort".into());
         }
+        above("Sort", more);
     }
     if !select.locks.is_empty() {
-        let inner = std::mem::take(&mut lines);
-        lines.push("LockRows".into());
-        lines.extend(indented(inner));
+        above("LockRows", Vec::new());
     }
     if select.limit.is_some() || select.offset.is_some() {
-        let inner = std::mem::take(&mut lines);
-        lines.push("Limit".into());
-        lines.extend(indented(inner));
+        above("Limit", Vec::new());
     }
     lines
 }
@@ -157,7 +182,7 @@ fn is_semi_join(subquery: &Subquery) -> bool {
 #[derive(Clone, Copy)]
 struct Shown<'s> {
     names: Names<'s>,
-    source: &'s dyn Source,
+    manner: Manner<'s>,
 }
 
 impl Shown<'_> {
@@ -166,11 +191,17 @@ impl Shown<'_> {
     }
 
     fn select(&self, select: &SelectPlan) -> Vec<String> {
-        select_lines(select, self.names.outer, self.source)
+        select_lines(select, self.names.outer, self.manner)
     }
 
-    /// The lines of a source of rows, with the semi-joins of a condition on them.
-    fn input(&self, input: &Input, filter: Option<&Expr>, alias: &str) -> Vec<String> {
+    /// The lines of a source of rows, with the semi-joins of a condition on them, and with the line of what it gives.
+    fn input(
+        &self,
+        input: &Input,
+        filter: Option<&Expr>,
+        alias: &str,
+        output: Option<String>,
+    ) -> Vec<String> {
         let (semi_joins, filter) = divided(filter);
         let own = Shown {
             names: Names {
@@ -180,6 +211,7 @@ impl Shown<'_> {
             ..*self
         };
         let mut lines = own.scan(input, filter.as_ref(), alias);
+        put(&mut lines, output.clone());
         if let Some(filter) = &filter {
             lines.extend(own.subplans(filter));
         }
@@ -190,6 +222,7 @@ impl Shown<'_> {
         }
         for (subquery, is_anti) in semi_joins {
             lines = own.semi_join(subquery, is_anti, lines);
+            put(&mut lines, output.clone());
         }
         lines
     }
@@ -212,7 +245,7 @@ impl Shown<'_> {
         let inner = Names {
             items: Some(&plan.output.expressions),
             is_qualified: true,
-            ..Names::of(&plan.scope, &asked)
+            ..self.manner.names(&plan.scope, &asked)
         };
         let keys = keys.iter().map(|key| inner.written(key));
         let compared = match &subquery.question {
@@ -235,7 +268,7 @@ impl Shown<'_> {
         });
         lines.extend(condition.map(|of| format!("  Join Filter: {}", inner.written(of))));
         lines.extend(indented(left));
-        lines.extend(indented(select_lines(plan, &asked, self.source)));
+        lines.extend(indented(select_lines(plan, &asked, self.manner)));
         lines
     }
 
@@ -259,7 +292,7 @@ impl Shown<'_> {
                 let semi_join = query.semi_join.as_ref();
                 let plan = semi_join.map_or(&query.plan, |semi_join| &semi_join.plan);
                 lines.push(format!("  SubPlan {}", subquery.number));
-                let inner = select_lines(plan, &self.asked(subquery), self.source);
+                let inner = select_lines(plan, &self.asked(subquery), self.manner);
                 lines.extend(indented(inner).into_iter().map(|line| format!("  {line}")));
             }
         });
@@ -276,7 +309,7 @@ impl Shown<'_> {
         match input {
             Input::Table(access) => self.access(access, filter, alias),
             Input::Join(join) => {
-                let mut lines = self.node(&join.root);
+                let mut lines = self.node(&join.root, true);
                 if let Some(filter) = self.condition("Filter", filter) {
                     lines.insert(1, filter);
                 }
@@ -292,7 +325,7 @@ impl Shown<'_> {
                 let asked: Vec<String> = arguments.iter().map(|of| names.written(of)).collect();
                 scan(
                     "Subquery Scan".into(),
-                    select_lines(plan, &asked, self.source),
+                    select_lines(plan, &asked, self.manner),
                 )
             }
             Input::Shared(shared) => scan(
@@ -324,11 +357,17 @@ impl Shown<'_> {
         }
     }
 
-    fn node(&self, node: &JoinNode) -> Vec<String> {
-        match node {
+    /// The lines of a part of a join. What the whole of it gives is said by its reader.
+    fn node(&self, node: &JoinNode, is_whole: bool) -> Vec<String> {
+        let mut lines = match node {
             JoinNode::Side(side) => self.side(side),
             JoinNode::Join(step) => self.step(step),
+        };
+        if !is_whole {
+            let places = places_of(node).into_iter();
+            put(&mut lines, self.manner.columns(&self.names, places));
         }
+        lines
     }
 
     fn side(&self, side: &Side) -> Vec<String> {
@@ -338,7 +377,7 @@ impl Shown<'_> {
             ..*self
         };
         let alias = self.names.table(start).unwrap_or_default();
-        own.input(&side.input, side.filter.as_ref(), alias)
+        own.input(&side.input, side.filter.as_ref(), alias, None)
     }
 
     fn step(&self, step: &JoinStep) -> Vec<String> {
@@ -369,25 +408,41 @@ impl Shown<'_> {
             lines.push(format!("  For Few Rows: {first}"));
         }
         lines.extend(self.condition("Join Filter", step.condition.as_ref()));
-        lines.extend(indented(self.node(&step.left)));
-        lines.extend(indented(self.node(&step.right)));
+        lines.extend(indented(self.node(&step.left, false)));
+        lines.extend(indented(self.node(&step.right, false)));
         lines
     }
 
-    fn access(&self, access: &Access, filter: Option<&Expr>, alias: &str) -> Vec<String> {
-        let definition = self.source.definitions().get(usize::from(access.table));
-        let name = definition.map_or("", |definition| &definition.name);
-        let table = match alias == name || alias.is_empty() {
-            true => name.to_string(),
-            false => format!("{name} {alias}"),
+    /// The name under which a table is kept.
+    fn kept(&self, number: u16) -> &str {
+        let definition = self.manner.source.definitions().get(usize::from(number));
+        definition.map_or("", |definition| &definition.name)
+    }
+
+    /// A table's name, and its other name in the statement.
+    fn table(&self, number: u16, alias: &str) -> String {
+        let kept = self.kept(number);
+        let name = match self.manner.is_verbose {
+            true => self.manner.table(kept),
+            false => kept.to_string(),
         };
+        let is_own =
+            alias.is_empty() || alias == kept || self.manner.is_verbose && alias == local(kept);
+        match is_own {
+            true => name,
+            false => format!("{name} {alias}"),
+        }
+    }
+
+    fn access(&self, access: &Access, filter: Option<&Expr>, alias: &str) -> Vec<String> {
+        let table = self.table(access.table, alias);
         let scan = |index: &str, backward: bool| {
             let word = match backward {
                 true => "Index Scan Backward",
                 false => "Index Scan",
             };
             let index = match index {
-                sardonyx::schema::PRIMARY => name_of_primary(name),
+                sardonyx::schema::PRIMARY => name_of_primary(self.kept(access.table)),
                 index => index.to_string(),
             };
             format!("{word} using {index} on {table}")

@@ -53,6 +53,11 @@ impl<'n> Names<'n> {
         table.map(|table| &*table.alias)
     }
 
+    /// True if the column at a place of the whole row has a name.
+    pub fn has(&self, place: usize) -> bool {
+        self.table(place).is_some()
+    }
+
     fn column(&self, place: usize) -> String {
         let tables = &self.scope.tables;
         for table in tables.iter().filter(|table| !table.alias.is_empty()) {
@@ -184,7 +189,7 @@ impl<'n> Names<'n> {
         }
     }
 
-    fn listed(&self, parts: &[Expr]) -> String {
+    pub fn listed(&self, parts: &[Expr]) -> String {
         let parts: Vec<String> = parts.iter().map(|part| self.written(part)).collect();
         parts.join(", ")
     }

@@ -96,7 +96,8 @@ impl Around {
             let Ok(Some(found)) = self.outer[level].table_in(schema, table) else {
                 continue;
             };
-            let Some(column) = found.columns.iter().find(|column| column.name == name) else {
+            let mut columns = found.columns.iter().chain(found.system.columns());
+            let Some(column) = columns.find(|column| column.name == name) else {
                 return self.outer[level].find(Some(table), name).map(|_| None);
             };
             let (expr, spec) = (column.expr(), column.spec);

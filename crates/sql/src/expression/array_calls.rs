@@ -61,6 +61,21 @@ impl Compiler<'_> {
         })
     }
 
+    /// Checks that a literal may be an array of the values of a type: there are no arrays whose elements are arrays.
+    ///
+    /// # Errors
+    /// `42704` for the type of an array.
+    pub(super) fn check_has_array(&self, value: &Typed) -> Result<(), SqlError> {
+        let kind = value.kind();
+        match kind.element().is_some() && !self.is_of_kept_text() {
+            true => Err(SqlError::new(
+                code::UNKNOWN_OBJECT,
+                format!("could not find array type for data type {}", kind.name()),
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Compares a value with the elements of an array: with any of them, or with all.
     pub(super) fn against_array(
         &mut self,
@@ -72,6 +87,7 @@ impl Compiler<'_> {
         let value = self.compile(left)?;
         let mut array = self.compile(array)?;
         if array.kind() == SqlType::Unknown {
+            self.check_has_array(&value)?;
             array = self.as_type(array, value.kind().array())?;
         }
         let Some(element) = array.kind().element() else {

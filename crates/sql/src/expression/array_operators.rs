@@ -227,14 +227,14 @@ mod tests {
             let mut compiler = Compiler::new(&scope, &mut parameters);
             let _ = compiler.compile(&tree);
         }
-        // Items that need different casts of the value.
+        // Items of two types get one, so the value has one cast at each level.
         let list = " IN ('2020-01-01'::date, '2020-01-01 00:00'::timestamptz))::text::date";
         let text = format!("{}{}", "(".repeat(25), "'2020-01-01'::date");
         let text = text + &list.repeat(25);
         let tree = parse_expression(&text).expect("an expression");
         let (scope, mut parameters) = (Scope::default(), Parameters::default());
-        let refused = Compiler::new(&scope, &mut parameters).compile(&tree);
-        assert_eq!(refused.expect_err("too large").code, code::TOO_COMPLEX);
+        let compiled = Compiler::new(&scope, &mut parameters).compile(&tree);
+        assert!(compiled.is_ok());
     }
 
     fn check_nested() {

@@ -21,17 +21,22 @@ use sqlparser::ast::{
 use std::borrow::Cow;
 
 impl Compiler<'_> {
+    /// `substring`, or `substr`, which takes no pattern. Earlier versions took one.
     pub(super) fn substring(
         &mut self,
         text: &Tree,
-        from: Option<&Tree>,
-        length: Option<&Tree>,
+        (from, length): (Option<&Tree>, Option<&Tree>),
+        is_short: bool,
     ) -> Result<Typed, SqlError> {
+        let name = match is_short && !self.is_of_kept_text() {
+            true => "substr",
+            false => "substring",
+        };
         let one = Tree::value(ast::Value::Number("1".into(), false));
         match (from, length) {
-            (Some(from), Some(length)) => self.call_with("substring", &[text, from, length]),
-            (Some(from), None) => self.call_with("substring", &[text, from]),
-            (None, Some(length)) => self.call_with("substring", &[text, &one, length]),
+            (Some(from), Some(length)) => self.call_with(name, &[text, from, length]),
+            (Some(from), None) => self.call_with(name, &[text, from]),
+            (None, Some(length)) => self.call_with(name, &[text, &one, length]),
             (None, None) => Err(SqlError::syntax("substring needs FROM or FOR")),
         }
     }
@@ -323,7 +328,7 @@ impl Compiler<'_> {
                 };
                 // The type of the values that are compared by keys comes first.
                 let mut parts = parts;
-                parts.insert(0, Expr::Literal(Value::Int(spec.kind.oid().into())));
+                parts.insert(0, Expr::Literal(Value::Int(spec.kind.number().into())));
                 Ok(Typed {
                     expr: Expr::Call(function, parts),
                     spec,

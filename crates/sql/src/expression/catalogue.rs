@@ -65,6 +65,17 @@ pub(crate) trait Catalogue: Debug + Sync {
         column: &str,
     ) -> Result<Value, SqlError>;
 
+    /// The last number of the sequence with a number in `pg_class`; null if it has given none.
+    ///
+    /// # Errors
+    /// `42809` if there is no such sequence; an error of reading the tables.
+    fn last_number(
+        &self,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        number: u32,
+    ) -> Result<Value, SqlError>;
+
     /// The columns of a view for the present tables.
     ///
     /// # Errors

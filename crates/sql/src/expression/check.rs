@@ -10,6 +10,7 @@
 
 use super::calls::function_name;
 use super::functions::{COLLATION_KEY, COLLATION_ORDER, LOWER, UPPER};
+use super::labels::{kept_spec, with_numbers};
 use super::shown::with_names;
 use super::{
     Compiler, Expr, Function, Parameters, Scope, ScopeColumn, ScopeTable, Typed, kept_expression,
@@ -20,7 +21,7 @@ use crate::error::{SqlError, code};
 use crate::names::{name_of, quoted};
 use crate::parse::{parse_expression, tokens};
 use crate::path::split;
-use crate::types::{NamedCollation, SqlType, TypeSpec};
+use crate::types::{EnumType, NamedCollation, SqlType, TypeSpec};
 use crate::user_types::{TypeNames, is_of_user};
 use crate::values::cast::Coercion;
 use crate::values::zones::SessionZone;
@@ -81,9 +82,14 @@ pub(crate) fn declared_expression(
         inner = nested;
     }
     refuse_parts(inner, of)?;
-    let scope = scope_of_columns(table, columns);
+    let enums = enums_of(columns);
+    let names = names.clone().beside(&enums);
     let mut crosses_zone = false;
-    let (typed, text) = kept_expression(inner, names, &mut |tree, parameters| {
+    let mut compile = |tree: &Tree,
+                       columns: &[NamedColumn<'_>],
+                       wanted: Option<TypeSpec>,
+                       parameters: &mut Parameters| {
+        let scope = scope_of_columns(table, columns);
         let mut compiler = Compiler::new(&scope, parameters);
         let mut typed = match of {
             Use::Check | Use::IndexWhere => {
@@ -99,15 +105,94 @@ pub(crate) fn declared_expression(
         }
         crosses_zone |= compiler.crosses_zone;
         Ok(typed)
+    };
+    let (typed, text) = kept_expression(inner, &names, &mut |tree, parameters| {
+        compile(tree, columns, wanted, parameters)
     })?;
     check_immutable(&typed.expr, of)?;
-    refuse_user_types(&typed.expr, columns, of)?;
+    let check = match of {
+        Use::Transform => with_columns(text, &typed.expr, columns),
+        _ => numbered(text, (&typed.expr, columns, of), &mut |tree, is_kept| {
+            let (names, columns) = match is_kept {
+                true => (TypeNames::default(), kept_columns(columns)),
+                false => (names.clone(), copied(columns)),
+            };
+            let wanted = wanted.map(|spec| if is_kept { kept_spec(spec) } else { spec });
+            let mut parameters = Parameters::default().naming(names);
+            Ok(compile(tree, &columns, wanted, &mut parameters)?.expr)
+        })?,
+    };
     let is_kept = !matches!(of, Use::Check | Use::Transform);
     if is_kept && crosses_zone {
         return Err(not_immutable(of));
     }
-    let check = with_columns(text, &typed.expr, columns);
     Ok((typed, check))
+}
+
+/// The enum types that conditions on these columns may name.
+fn enums_of(columns: &[NamedColumn<'_>]) -> Vec<EnumType> {
+    let columns = columns.iter();
+    columns
+        .filter_map(|column| column.spec.kind.enum_type())
+        .collect()
+}
+
+fn copied<'c>(columns: &[NamedColumn<'c>]) -> Vec<NamedColumn<'c>> {
+    columns.iter().map(|one| NamedColumn { ..*one }).collect()
+}
+
+/// The columns as a kept text has them: numbers for labels.
+fn kept_columns<'c>(columns: &[NamedColumn<'c>]) -> Vec<NamedColumn<'c>> {
+    let columns = columns.iter().map(|one| NamedColumn {
+        spec: kept_spec(one.spec),
+        ..*one
+    });
+    columns.collect()
+}
+
+/// A compiled text as a schema keeps it: with the columns that it reads, and without types of users. `compile` compiles
+/// one, over the columns as they are or as they are kept.
+///
+/// # Errors
+/// `0A000` if the text depends on more than the numbers of labels.
+fn numbered(
+    text: String,
+    (expr, columns, of): (&Expr, &[NamedColumn<'_>], Use),
+    compile: &mut dyn FnMut(&Tree, bool) -> Result<Expr, SqlError>,
+) -> Result<SqlCheck, SqlError> {
+    let enums = enums_of(columns);
+    let numbers = match enums.is_empty() {
+        true => text.clone(),
+        false => with_numbers(&text, &enums, &mut |tree| compile(tree, false).map(drop))?,
+    };
+    let read = user_column_of(expr, columns);
+    if numbers == text && read.is_none() {
+        return Ok(with_columns(text, expr, columns));
+    }
+    let compiled = parse_expression(&numbers).and_then(|tree| compile(&tree, true));
+    if compiled.is_ok_and(|compiled| compiled == *expr) {
+        return Ok(with_columns(numbers, expr, &kept_columns(columns)));
+    }
+    // The text of a label may change.
+    let is_text = |part: &Expr| match part {
+        Expr::Cast(_, from, to, _) => from.enum_type().is_some() != to.kind.enum_type().is_some(),
+        _ => false,
+    };
+    if of != Use::Check && expr.any(&is_text) {
+        return Err(not_immutable(of));
+    }
+    let words = of.words().1;
+    Err(match read {
+        Some(column) => SqlError::unsupported(format!(
+            "column \"{}\" of type {} is not supported in {words} in this way",
+            column.name,
+            column.spec.kind.name(),
+        )),
+        None => SqlError::unsupported(format!(
+            "labels of an enum type are not supported in {words} in this way"
+        )),
+    }
+    .hint("Compare the column with labels: its text is not kept."))
 }
 
 /// Compiles an expression of a schema, as a value of the wanted type, if there is one. Its rows are indexed by the
@@ -148,14 +233,22 @@ pub(crate) fn declared_check(
         condition = inner;
     }
     refuse_parts(condition, Use::Check)?;
+    let names = TypeNames::in_zone(zone).beside(&enums_of(columns));
     let scope = scope_of_columns(table, columns);
-    let names = TypeNames::in_zone(zone);
     let (expr, text) = kept_expression(condition, &names, &mut |tree, parameters| {
         compiled(tree, &scope, parameters)
     })?;
-    refuse_user_types(&expr, columns, Use::Check)?;
-    let check = with_columns(text, &expr, columns);
-    match is_of_every_program(&check, &expr, schema) {
+    let check = numbered(text, (&expr, columns, Use::Check), &mut |tree, is_kept| {
+        let (names, columns) = match is_kept {
+            true => (TypeNames::default(), kept_columns(columns)),
+            false => (names.clone(), copied(columns)),
+        };
+        let mut parameters = Parameters::default().naming(names);
+        compiled(tree, &scope_of_columns(table, &columns), &mut parameters)
+    })?;
+    // Every program knows the numbers of labels, and people are shown the labels.
+    let has_labels = !enums_of(columns).is_empty() && check.text.contains("/*");
+    match !has_labels && is_of_every_program(&check, &expr, schema) {
         true => Ok(check.text),
         false => Ok(check.to_text()),
     }
@@ -295,11 +388,11 @@ fn compiled(tree: &Tree, scope: &Scope, parameters: &mut Parameters) -> Result<E
     Ok(expr)
 }
 
-/// Refuses columns of users' types where every program computes the expression: programs without SQL know no labels.
-fn refuse_user_types(expr: &Expr, columns: &[NamedColumn<'_>], of: Use) -> Result<(), SqlError> {
-    if of == Use::Transform {
-        return Ok(());
-    }
+/// The first column of a user's type that an expression reads.
+fn user_column_of<'n, 'c>(
+    expr: &Expr,
+    columns: &'n [NamedColumn<'c>],
+) -> Option<&'n NamedColumn<'c>> {
     let mut found = None;
     expr.walk(&mut |part| {
         if let Expr::Column(number) = part {
@@ -307,15 +400,7 @@ fn refuse_user_types(expr: &Expr, columns: &[NamedColumn<'_>], of: Use) -> Resul
             found = found.or(columns.find(|column| is_of_user(column.spec.kind.oid())));
         }
     });
-    match found {
-        None => Ok(()),
-        Some(column) => Err(SqlError::unsupported(format!(
-            "column \"{}\" of type {} is not supported in {}",
-            column.name,
-            column.spec.kind.name(),
-            of.words().1
-        ))),
-    }
+    found
 }
 
 /// The collation whose rules compute a part.

@@ -9,10 +9,11 @@ use super::check::{NamedColumn, scope_of_columns};
 use super::compile::Compiler;
 use super::functions::{
     COLLATION_KEY, COLLATION_ORDER, HSTORE_KEY, JSON_KEY, KEY, LENGTH, OBJECT_NAME, OBJECT_NUMBER,
-    OUTSIDE_OF_DOMAIN, PRESENT, ROW_KEY, ROW_ORDER, TABLE_NUMBER, TRIMMED, VECTOR_KEY,
-    WITH_ALL_DIGITS,
+    OUTSIDE_OF_DOMAIN, PRESENT, ROW_KEY, ROW_ORDER, TABLE_NUMBER, TABLE_OF_TEXT, TRIMMED,
+    VECTOR_KEY, WITH_ALL_DIGITS,
 };
 use super::operator_errors::no_operator;
+use super::whole_rows::check_fields;
 pub(super) use super::whole_rows::padded;
 use super::{Case, Expr, Function, Parameters, Typed};
 use crate::error::{SqlError, code};
@@ -22,10 +23,27 @@ use crate::text::datetime::{asks_clock, lacks_clock};
 use crate::text::{decode_text, decode_text_in};
 use crate::types::{FREE_SCALE, NamedCollation, SqlType, TypeSpec};
 use crate::user_types::DomainDefinition;
+use crate::values::arrays::Array;
 use crate::values::intervals::Interval;
 use crate::values::order_keys::check_comparable;
+use crate::values::search::Config;
 use sardonyx::schema::Value;
-use sqlparser::ast::{DataType, Expr as Tree};
+use sqlparser::ast::{self, ArrayElemTypeDef, CastKind, DataType, Expr as Tree};
+
+/// The elements of an array as literals; none for one of several dimensions, or with other bounds.
+fn names_in(array: Array) -> Vec<Tree> {
+    if array.bounds != [(1, array.elements.len())] {
+        return Vec::new();
+    }
+    let literal = |name: Option<String>| match name {
+        Some(name) => ast::Value::SingleQuotedString(name),
+        None => ast::Value::Null,
+    };
+    let names = array.elements.into_iter();
+    names
+        .map(|name| Tree::Value(literal(name).into()))
+        .collect()
+}
 
 impl Compiler<'_> {
     /// An expression that must be a text.
@@ -53,13 +71,16 @@ impl Compiler<'_> {
     }
 
     pub(super) fn cast(&mut self, tree: &Tree, of: &DataType) -> Result<Typed, SqlError> {
-        let to = TypeSpec::of_data_type(of, self.parameters.types())?;
+        let to = TypeSpec::of_cast(of, self.parameters.types())?;
         if let (Some(_), Tree::Array(array)) = (to.kind.element(), tree)
             && array.elem.is_empty()
         {
             return Ok(Typed::new(Expr::Literal(Value::Text("{}".into())), to.kind));
         }
-        let typed = self.compile(tree)?;
+        let typed = match self.array_of_objects(tree, of)? {
+            Some(array) => array,
+            None => self.compile(tree)?,
+        };
         let expr = self.coerce(typed, to, Coercion::Explicit)?;
         let domain = self.parameters.types().domain(of);
         let domain = domain.map(|(kept, _, domain)| (written(kept), domain.clone()));
@@ -67,6 +88,37 @@ impl Compiler<'_> {
             Some((name, domain)) => self.of_domain(Typed { expr, spec: to }, &name, &domain),
             None => Ok(Typed { expr, spec: to }),
         }
+    }
+
+    /// An array of objects that is written as their names, `'{int, text}'::regtype[]`: each name is cast by itself, since
+    /// the array's own type is that of numbers.
+    fn array_of_objects(&mut self, tree: &Tree, of: &DataType) -> Result<Option<Typed>, SqlError> {
+        let DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) = of else {
+            return Ok(None);
+        };
+        let kind = TypeSpec::of_cast(element, self.parameters.types())?.kind;
+        if !kind.is_object() {
+            return Ok(None);
+        }
+        let names = match tree {
+            Tree::Array(array) => array.elem.clone(),
+            Tree::Value(value) => match &value.value {
+                ast::Value::SingleQuotedString(text) => names_in(Array::read(text)?),
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        if names.is_empty() || names.iter().any(|name| matches!(name, Tree::Array(_))) {
+            return Ok(None);
+        }
+        let cast = |name: Tree| Tree::Cast {
+            kind: CastKind::DoubleColon,
+            expr: Box::new(name),
+            data_type: (**element).clone(),
+            format: None,
+        };
+        let casts: Vec<Tree> = names.into_iter().map(cast).collect();
+        self.array(&casts).map(Some)
     }
 
     /// A value that meets the conditions of a domain, or an error.
@@ -140,6 +192,10 @@ impl Compiler<'_> {
                 }
                 Expr::Literal(Value::Null) => return Ok(Expr::Literal(Value::Null)),
                 Expr::Literal(Value::Text(text)) => {
+                    // Configurations of text search are the same in every database.
+                    if let (SqlType::Regconfig, Some(config)) = (to.kind, Config::written(&text)) {
+                        return Ok(Expr::Literal(Value::Int(config.number().into())));
+                    }
                     // An object's name is looked up when the expression runs.
                     if to.kind.is_object() && text.parse::<u32>().is_err() {
                         return Ok(number_of_name(to.kind, Expr::Literal(Value::Text(text))));
@@ -200,6 +256,14 @@ impl Compiler<'_> {
                 ),
             )
             .hint("You will need to rewrite or cast the expression."));
+        }
+        if let (SqlType::Record, SqlType::Composite(of), false) =
+            (from.kind, to.kind, self.is_of_kept_text())
+        {
+            check_fields(&typed.expr, of, how)?;
+        }
+        if to.kind == SqlType::Regclass && from.kind.is_text() && !self.is_of_kept_text() {
+            return Ok(Expr::Call(Function(&TABLE_OF_TEXT), vec![typed.expr]));
         }
         if to.kind.is_object() && from.kind.is_text() {
             return Ok(number_of_name(to.kind, typed.expr));
@@ -320,6 +384,18 @@ pub(super) fn by_order((left, right): (Expr, Expr)) -> (Expr, Expr) {
     }
 }
 
+/// A row of a composite type as a record; others unchanged.
+pub(super) fn as_record(typed: Typed) -> Typed {
+    match typed.kind() {
+        kind @ SqlType::Composite(_) => {
+            let to = TypeSpec::plain(SqlType::Record);
+            let record = Expr::Cast(Box::new(typed.expr), kind, to, true);
+            Typed::new(record, SqlType::Record)
+        }
+        _ => typed,
+    }
+}
+
 fn by_value(typed: Typed) -> Expr {
     if let Some(element) = typed.kind().element() {
         let kind = Expr::Literal(Value::Int(element.number().into()));
@@ -331,6 +407,9 @@ fn by_value(typed: Typed) -> Expr {
         SqlType::Hstore => return Expr::Call(Function(&HSTORE_KEY), vec![typed.expr]),
         SqlType::Jsonb => return Expr::Call(Function(&JSON_KEY), vec![typed.expr]),
         SqlType::Record => return Expr::Call(Function(&ROW_KEY), vec![typed.expr]),
+        SqlType::Composite(_) => {
+            return Expr::Call(Function(&ROW_KEY), vec![as_record(typed).expr]);
+        }
         _ => {}
     }
     match (typed.kind(), typed.spec.length(), typed.expr) {
@@ -383,7 +462,7 @@ fn needs_shape(to: TypeSpec) -> bool {
     to.modifier >= 0 && (to.kind.element().is_some() || to.kind == SqlType::Interval)
         || to.length().is_some()
         || to.bits().is_some()
-        || to.precision_and_scale().is_some()
+        || to.digits().is_some()
         || to.fraction_digits().is_some()
 }
 

@@ -21,7 +21,7 @@ impl Compiler<'_> {
             true => could_be_implicit,
             false => |from, to| can_cast(from, to, Coercion::Implicit),
         };
-        let mut spec = TypeSpec::plain(common_type(&parts, of, is_cast_to)?);
+        let mut spec = TypeSpec::plain(common_type(parts.iter().map(Typed::kind), of, is_cast_to)?);
         let mut known = parts
             .iter()
             .filter(|part| part.kind() != SqlType::Unknown)
@@ -61,6 +61,14 @@ impl Compiler<'_> {
     }
 }
 
+/// The type of values that meet in one place, if they have one to which each is cast by itself.
+pub(super) fn common_kind(kinds: impl Iterator<Item = SqlType> + Clone) -> Option<SqlType> {
+    let is_cast_to = |from, to| can_cast(from, to, Coercion::Implicit);
+    let chosen = common_type(kinds.clone(), "IN", is_cast_to).ok()?;
+    let mut kinds = kinds.filter(|kind| *kind != SqlType::Unknown);
+    (chosen != SqlType::Record && kinds.all(|kind| is_cast_to(kind, chosen))).then_some(chosen)
+}
+
 /// The type of values that meet in one place, such as the results of `CASE`: the first one that is known, unless a later
 /// one of its category is wider. Text without any.
 ///
@@ -69,12 +77,12 @@ impl Compiler<'_> {
 /// # Errors
 /// `42804` for types of several categories.
 fn common_type(
-    parts: &[Typed],
+    kinds: impl Iterator<Item = SqlType>,
     of: &str,
     is_cast_to: fn(SqlType, SqlType) -> bool,
 ) -> Result<SqlType, SqlError> {
     let mut chosen = SqlType::Unknown;
-    for kind in parts.iter().map(Typed::kind) {
+    for kind in kinds {
         if kind == chosen || kind == SqlType::Unknown {
             continue;
         }

@@ -123,12 +123,21 @@ impl<'a> Compiler<'a> {
         compiled
     }
 
+    /// True for a function that gives rows in `FROM`.
+    pub(super) fn is_whole(&self) -> bool {
+        self.rows_at == Some(self.depth)
+    }
+
     /// A call's value in a row of a set-returning function: its place among the values that extend the query's rows.
     ///
     /// # Errors
     /// `0A000` if set-returning functions are not allowed here.
     pub(super) fn placed_rows(&mut self, called: Typed, name: &str) -> Result<Typed, SqlError> {
-        let gives_rows = matches!(&called.expr, Expr::Call(function, _) if function.gives_rows());
+        let gives_rows = match &called.expr {
+            Expr::Call(function, _) => function.gives_rows(),
+            Expr::Subquery(subquery) => subquery.query.gives_rows(),
+            _ => false,
+        };
         if !gives_rows || self.rows_at == Some(self.depth) {
             return Ok(called);
         }
@@ -168,11 +177,10 @@ impl<'a> Compiler<'a> {
 
     /// `COLLATE`.
     fn collate(&mut self, expr: &Tree, collation: &ast::ObjectName) -> Result<Typed, SqlError> {
-        let name = collation_of(collation)?;
         let mut typed = self.compile(expr)?;
         match typed.kind().is_collatable() {
             true => {
-                typed.spec.collation = Collation::Explicit(name);
+                typed.spec.collation = Collation::Explicit(collation_of(collation)?);
                 Ok(typed)
             }
             false => Err(SqlError::new(
@@ -408,7 +416,7 @@ impl<'a> Compiler<'a> {
                     let value = Tree::Value(typed.value.clone());
                     return self.cast(&value, &typed.data_type);
                 }
-                let to = TypeSpec::of_data_type(&typed.data_type, self.parameters.types())?;
+                let to = TypeSpec::of_cast(&typed.data_type, self.parameters.types())?;
                 let value = literal_value(&typed.value.value)?;
                 let expr = self.coerce(value, to, Coercion::Explicit)?;
                 Ok(Typed { expr, spec: to })
@@ -440,8 +448,12 @@ impl<'a> Compiler<'a> {
                 expr,
                 substring_from,
                 substring_for,
+                shorthand,
                 ..
-            } => self.substring(expr, substring_from.as_deref(), substring_for.as_deref()),
+            } => {
+                let parts = (substring_from.as_deref(), substring_for.as_deref());
+                self.substring(expr, parts, *shorthand)
+            }
             Tree::Overlay {
                 expr,
                 overlay_what: by,
@@ -559,7 +571,9 @@ impl<'a> Compiler<'a> {
                 {
                     return Ok(Typed { expr, spec });
                 }
-                let mut columns = found?.into_iter().flat_map(|found| &found.columns);
+                let columns = found?.into_iter();
+                let mut columns =
+                    columns.flat_map(|found| found.columns.iter().chain(found.system.columns()));
                 let found = columns.find(|column| column.name == name);
                 let column = found.map_or_else(|| self.scope.find(Some(&table), &name), Ok)?;
                 let (expr, spec) = (column.expr(), column.spec);

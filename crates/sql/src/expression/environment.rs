@@ -5,13 +5,15 @@ use super::catalogue::Catalogue;
 use super::kept::{Kept, Reading};
 use super::patterns::Patterns;
 use crate::begun::Begun;
+use crate::blocking;
 use crate::claiming::Claiming;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::listed::Listed;
 use crate::memory::{Memory, Waiting};
 use crate::messages::Message;
-use crate::rights::Rights;
+use crate::rights::{Access, Rights, Users};
+use crate::scanned::Looks;
 use crate::sequences::Draws;
 use crate::settings::Settings;
 use crate::source::Source;
@@ -57,8 +59,9 @@ pub(crate) struct StatementContext {
     pub claims: Option<Claiming>,
     /// The changes whose triggers run at the end of the statement (`crate::plan::triggers`).
     pub waiting: RefCell<Waiting>,
-    /// The rights of the session, with its search path: those of functions that it calls.
-    pub rights: Arc<Rights>,
+    /// The rights of the session, with its search path: those of functions that it calls. While a function with
+    /// `SECURITY DEFINER` runs, they are those of the user that made it.
+    pub rights: RefCell<Arc<Rights>>,
 }
 
 impl StatementContext {
@@ -76,6 +79,22 @@ impl StatementContext {
     pub fn zone(&self) -> Option<SessionZone> {
         let zone = self.settings.borrow().zone().cloned();
         zone.map(|zone| zone.at(self.transaction.moment))
+    }
+
+    /// The rights that a function has if this user calls it, in the search path of the session.
+    pub fn rights_of(&self, user: &str) -> Arc<Rights> {
+        let own = self.rights.borrow().clone();
+        let users = self.database.as_ref().map(|database| database.users());
+        let rights = match users.as_deref() {
+            None | Some(Users::Unknown) => return own,
+            Some(Users::Everyone) => Rights::default(),
+            // One that is no user any more may do nothing.
+            Some(Users::Known(known)) => match known.get(user) {
+                Some(rights) => rights.clone(),
+                None => Rights::from(Access::Nothing),
+            },
+        };
+        Arc::new(rights.looking_in(own.path()))
     }
 
     /// The number of the session, or of the process without one.
@@ -157,21 +176,35 @@ impl StatementContext {
         let looked_at = self.looked_at.get().wrapping_add(1);
         self.looked_at.set(looked_at);
         match looked_at % Self::ROWS_BETWEEN {
-            1 => self.between_rows(),
+            1 if looked_at == 1 => self.between_rows(),
+            1 => self.behind_rows(Self::ROWS_BETWEEN),
             _ => Ok(()),
         }
+    }
+
+    /// Counts the rows since the last check, at the end of the statement.
+    pub fn count_last_rows(&self) {
+        let rows = self.looked_at.get().saturating_sub(1) % Self::ROWS_BETWEEN;
+        self.interrupt.count_rows(rows.into());
     }
 
     /// Lets others run, and checks if the statement has to end.
     ///
     /// # Errors
     /// The reason for the end.
-    #[cold]
     pub fn between_rows(&self) -> Result<(), SqlError> {
-        if let Some(database) = &self.database {
+        self.behind_rows(0)
+    }
+
+    /// The same, behind so many rows.
+    #[cold]
+    fn behind_rows(&self, rows: u32) -> Result<(), SqlError> {
+        if !blocking::let_others_run()
+            && let Some(database) = &self.database
+        {
             database.let_others_run();
         }
-        self.check_interrupted()
+        self.check_behind(rows)
     }
 
     /// Checks if the statement has to end.
@@ -179,16 +212,27 @@ impl StatementContext {
     /// # Errors
     /// The reason for the end.
     pub fn check_interrupted(&self) -> Result<(), SqlError> {
+        self.check_behind(0)
+    }
+
+    fn check_behind(&self, rows: u32) -> Result<(), SqlError> {
         // One request ends one statement.
         let reason = match self.database {
-            Some(_) => self.interrupt.take(),
+            Some(_) => self.interrupt.walked(rows.into()),
             // Conditions of tables know the statement by its thread alone.
-            None => waiting::interruption(),
+            None => waiting::walked(rows.into()),
         };
         match reason {
             None | Some(Reason::Elsewhere) => Ok(()),
             Some(reason) => Err(SqlError::interrupted(reason)),
         }
+    }
+}
+
+impl Looks for StatementContext {
+    #[inline]
+    fn look(&self) -> Result<(), SqlError> {
+        self.look_at_row()
     }
 }
 

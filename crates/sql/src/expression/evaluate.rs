@@ -232,11 +232,30 @@ impl Expr {
         }
     }
 
-    /// True if a row meets it as a condition.
+    /// True if a row meets it as a condition of a query: its parts are tested up to the first that is not true, be it
+    /// false or null, as PostgreSQL does.
     ///
     /// # Errors
     /// As [`Expr::evaluate`].
     pub fn holds(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<bool, SqlError> {
+        match self {
+            Expr::And(parts) => {
+                for part in parts {
+                    if !part.holds(row, with)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            other => other.is_true(row, with),
+        }
+    }
+
+    /// True if its value is true, where it is part of an expression. An AND goes on behind a null there.
+    ///
+    /// # Errors
+    /// As [`Expr::evaluate`].
+    pub fn is_true(&self, row: &dyn InputRow, with: &Environment<'_>) -> Result<bool, SqlError> {
         Ok(self.truth(row, with)? == Some(true))
     }
 
@@ -282,7 +301,7 @@ impl Case {
         with: &Environment<'a>,
     ) -> Result<Datum<'a>, SqlError> {
         for (condition, result) in &self.arms {
-            if condition.holds(row, with)? {
+            if condition.is_true(row, with)? {
                 return result.evaluate(row, with);
             }
         }

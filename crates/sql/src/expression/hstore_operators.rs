@@ -1,11 +1,23 @@
 //! Operators of `hstore`: each is a function of PostgreSQL's, which is called by its name.
 
-use super::Typed;
 use super::compile::Compiler;
 use super::operator_errors::no_operator;
+use super::predicates::boolean;
+use super::{Comparison, Expr, Typed};
 use crate::error::SqlError;
 use crate::types::SqlType;
 use sqlparser::ast::BinaryOperator;
+
+/// The comparison of an operator by the order of `hstore`, which has no meaning but to sort.
+fn order_of(symbol: &str) -> Option<Comparison> {
+    Some(match symbol {
+        "#<#" => Comparison::Less,
+        "#<=#" => Comparison::LessOrEqual,
+        "#>#" => Comparison::Greater,
+        "#>=#" => Comparison::GreaterOrEqual,
+        _ => return None,
+    })
+}
 
 impl Compiler<'_> {
     /// The call of an operator of `hstore`; none for another operator.
@@ -23,6 +35,13 @@ impl Compiler<'_> {
         let (a, b) = (left.kind(), right.kind());
         if a != Hstore && b != Hstore {
             return None;
+        }
+        if let Of::Custom(symbol) = operator
+            && let Some(comparison) = order_of(symbol)
+        {
+            let sides = self.comparable_by_keys(left.clone(), right.clone(), symbol);
+            let compare = |sides| Expr::Compare(comparison, Box::new(sides));
+            return Some(sides.map(|sides| boolean(compare(sides), false)));
         }
         let is_array = b.element().is_some_and(SqlType::is_text);
         let (name, second) = match operator {

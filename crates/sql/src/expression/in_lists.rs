@@ -1,12 +1,14 @@
 //! The test that a value is one of a list, compiled: `IN (…)` and `= ANY (ARRAY[…])`.
 
+use super::cast::Coercion;
+use super::common_type::common_kind;
 use super::compile::Compiler;
 use super::predicates::boolean;
 use super::subqueries::array_made;
 use super::trees::row_of;
 use super::{Comparison, Expr, List, Typed};
 use crate::error::{SqlError, code};
-use crate::types::SqlType;
+use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::{Expr as Tree, InTarget};
 use std::collections::BTreeMap;
 
@@ -93,6 +95,7 @@ impl Compiler<'_> {
         items: Vec<Typed>,
         negated: bool,
     ) -> Result<Typed, SqlError> {
+        let items = self.with_common_type(&value, items)?;
         let count = items.len();
         let mut sought: Option<Expr> = None;
         // The casts of the value that differ from the first one.
@@ -123,6 +126,47 @@ impl Compiler<'_> {
             parts.push(Expr::Compare(Comparison::Equal, Box::new((left, right))));
         }
         Ok(boolean(Expr::Or(parts), negated))
+    }
+
+    /// The items with one type, which they have together with the value: PostgreSQL makes an array of those that read no column. If
+    /// they have no such type, each is compared by itself.
+    ///
+    /// Source: PostgreSQL 15, `transformAExprIn`.
+    ///
+    /// # Errors
+    /// An error in a literal's text.
+    fn with_common_type(
+        &mut self,
+        value: &Typed,
+        items: Vec<Typed>,
+    ) -> Result<Vec<Typed>, SqlError> {
+        let is_plain = |item: &Typed| {
+            let reads = |part: &Expr| matches!(part, Expr::Column(_) | Expr::Before(_));
+            !item.expr.any(&reads)
+        };
+        if items.iter().filter(|item| is_plain(item)).count() < 2 {
+            return Ok(items);
+        }
+        let kinds = items.iter().filter(|item| is_plain(item)).map(Typed::kind);
+        let Some(kind) = common_kind(std::iter::once(value.kind()).chain(kinds)) else {
+            return Ok(items);
+        };
+        let spec = TypeSpec::plain(kind);
+        let mut of_one_type = Vec::with_capacity(items.len());
+        for item in items.clone() {
+            of_one_type.push(match is_plain(&item) && item.kind() != kind {
+                true => {
+                    let spec = spec.with_collation(item.spec.collation);
+                    match self.coerce(item, spec, Coercion::Implicit) {
+                        Ok(expr) => Typed { expr, spec },
+                        Err(_) if self.is_of_kept_text() => return Ok(items),
+                        Err(error) => return Err(error),
+                    }
+                }
+                false => item,
+            });
+        }
+        Ok(of_one_type)
     }
 
     /// A parameter with the type that was found for it after it was compiled.

@@ -30,6 +30,8 @@ pub(crate) struct Kept {
     pub tables: RefCell<HashMap<usize, Rc<Table>>>,
     /// The rows of the previous round of running recursive queries.
     pub last_rounds: RefCell<HashMap<usize, Rc<Table>>>,
+    /// The rows of tables of the catalogue, by the functions that compute them: a subquery asks for them with each row.
+    pub catalogue: RefCell<HashMap<usize, Rc<Vec<Vec<Value>>>>>,
 }
 
 impl Kept {
@@ -46,6 +48,7 @@ impl Kept {
             answers: self.answers.clone(),
             tables: self.tables.clone(),
             last_rounds: self.last_rounds.clone(),
+            catalogue: self.catalogue.clone(),
         }
     }
 }

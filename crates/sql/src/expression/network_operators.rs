@@ -20,7 +20,10 @@ impl Compiler<'_> {
     ) -> Option<Result<Typed, SqlError>> {
         use BinaryOperator as Of;
         let (a, b) = (left.kind(), right.kind());
-        if !a.is_network() && !b.is_network() {
+        // No other type has these two.
+        let is_own = matches!(operator, Of::Custom(custom) if custom == "<<=" || custom == ">>=");
+        let are_unknown = a == SqlType::Unknown && b == SqlType::Unknown;
+        if !(a.is_network() || b.is_network() || is_own && are_unknown) {
             return None;
         }
         let is_address = |kind: SqlType| kind.is_network() || kind == SqlType::Unknown;

@@ -26,7 +26,8 @@ pub(super) fn null_beside<'e>(
     mut operands: impl Iterator<Item = &'e Expr>,
     with: &Environment<'_>,
 ) -> Result<Datum<'static>, SqlError> {
-    let is_of_values = error.code.starts_with("22") || error.code == code::FEATURE_NOT_SUPPORTED;
+    let is_of_values = error.code.starts_with("22")
+        || [code::FEATURE_NOT_SUPPORTED, code::CARDINALITY_VIOLATION].contains(&error.code);
     if !is_of_values || is_computed_once(failed) {
         return Err(error);
     }

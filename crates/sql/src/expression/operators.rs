@@ -300,8 +300,14 @@ impl Compiler<'_> {
         {
             return self.call("byteacat", vec![left, right]);
         }
-        if !left.kind().is_text() && !right.kind().is_text() {
-            return Err(no_operator("||", left.kind(), right.kind()));
+        let (a, b) = (left.kind(), right.kind());
+        if !a.is_text() && !b.is_text() {
+            return Err(no_operator("||", a, b));
+        }
+        // As a text, or as a value beside one.
+        let has_character = [a, b].contains(&SqlType::OneChar);
+        if has_character && a.is_text() && b.is_text() && self.refuses_ambiguity() {
+            return Err(ambiguous(&BinaryOperator::StringConcat, a, b));
         }
         let text = TypeSpec::plain(SqlType::Text);
         let left = self.coerce(left, text, Coercion::Explicit)?;

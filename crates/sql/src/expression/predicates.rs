@@ -2,7 +2,7 @@
 
 use super::arithmetic::{DAY, is_date};
 use super::cast::{Coercion, can_cast, is_number_of};
-use super::coercion::{by_order, collated, number_of, ordered};
+use super::coercion::{as_record, by_order, collated, number_of, ordered};
 use super::compile::Compiler;
 use super::functions::LOWER;
 use super::operator_errors::no_operator;
@@ -32,7 +32,7 @@ impl Compiler<'_> {
             }
             return Ok(boolean(Expr::And(tests), false));
         }
-        let inner = self.decided(inner)?;
+        let inner = as_record(self.decided(inner)?);
         if inner.kind() == SqlType::Record {
             return Ok(record_is_null(inner.expr, negated));
         }
@@ -271,7 +271,7 @@ impl Compiler<'_> {
         Ok(ordered(Typed { expr, spec }))
     }
 
-    fn comparable_by_keys(
+    pub(super) fn comparable_by_keys(
         &mut self,
         left: Typed,
         right: Typed,
@@ -316,8 +316,12 @@ impl Compiler<'_> {
         operator: &str,
     ) -> Result<(Expr, Expr), SqlError> {
         let (a, b) = (left.kind(), right.kind());
+        let orders = Comparison::of_symbol(operator).is_some_and(Comparison::orders);
+        if orders && (a == SqlType::Hstore || b == SqlType::Hstore) && !self.is_of_kept_text() {
+            // Its order has operators of its own.
+            return Err(no_operator(operator, a, b));
+        }
         if a.is_collatable() || b.is_collatable() {
-            let orders = Comparison::of_symbol(operator).is_some_and(Comparison::orders);
             let collation = left.spec.collation.with(right.spec.collation).decided()?;
             if orders && collation.is_of_icu() {
                 return self.comparable_texts(left, right, (operator, collation));

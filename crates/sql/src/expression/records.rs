@@ -90,7 +90,7 @@ impl Compiler<'_> {
             match tree {
                 Tree::CompoundIdentifier(names) if let Some(table) = of_whole_row(names) => {
                     let row = self.row_of_table(table)?;
-                    match fields_in(&row.expr) {
+                    match fields_in(&row) {
                         Some(fields) => values.extend(fields.into_iter().map(|(_, field)| field)),
                         None if row.kind() == SqlType::Record => return Err(not_known()),
                         None => values.push(row),
@@ -171,13 +171,18 @@ impl Compiler<'_> {
     /// # Errors
     /// `42703` if it has no such field, or if its fields are not known before it is computed.
     pub(super) fn field_of(&mut self, record: &Typed, field: &str) -> Result<Typed, SqlError> {
-        let fields = fields_in(&record.expr).unwrap_or_default().into_iter();
+        let fields = fields_in(record).unwrap_or_default().into_iter();
         let mut found = fields.filter(|(name, _)| name == field);
         match found.next() {
             Some((_, value)) => Ok(value),
             None => Err(SqlError::new(
                 code::UNKNOWN_COLUMN,
-                format!("could not identify column \"{field}\" in record data type"),
+                match record.kind() {
+                    kind @ SqlType::Composite(_) => {
+                        format!("column \"{field}\" not found in data type {}", kind.name())
+                    }
+                    _ => format!("could not identify column \"{field}\" in record data type"),
+                },
             )),
         }
     }

@@ -30,7 +30,7 @@ pub(crate) struct PlannedRoutine {
 }
 
 /// Functions of SQL that no table has: the compiler knows them by their names.
-const FORMS: [&str; 18] = [
+const FORMS: [&str; 19] = [
     "array",
     "coalesce",
     "extract",
@@ -48,6 +48,7 @@ const FORMS: [&str; 18] = [
     "nullif",
     "pg_collation_for",
     "pg_get_keywords",
+    "pg_options_to_table",
     "row",
 ];
 
@@ -97,12 +98,16 @@ impl Compiler<'_> {
                 "trigger functions can only be called as triggers",
             ));
         }
-        if definition.returns.gives_rows() {
+        let typed = Typed::new(Expr::Subquery(Box::new(subquery)), result);
+        if !definition.returns.gives_rows() {
+            return Ok(Some(typed));
+        }
+        if self.is_whole() {
             return Err(SqlError::unsupported(format!(
-                "the function {name} gives rows: it is supported in FROM only"
+                "the function {name} gives rows: it is not supported in ROWS FROM"
             )));
         }
-        Ok(Some(Typed::new(Expr::Subquery(Box::new(subquery)), result)))
+        self.placed_rows(typed, &name).map(Some)
     }
 
     /// The call of a function of a user with its definition; `None` if there is none of the name.
@@ -199,10 +204,20 @@ impl Compiler<'_> {
                 "a default without a statement",
             ));
         };
-        let queries = &mut *nested.queries;
-        let mut compiler = Compiler::new(&scope, self.parameters).nested(nested.source, queries);
-        let typed = compiler.compile(&tree)?;
-        compiler.coerce(typed, to, Coercion::Assignment)
+        let parameters = &mut *self.parameters;
+        let is_kept = parameters.is_kept();
+        let mut compiled = |by_kept| {
+            let was_kept = parameters.set_kept(by_kept);
+            let queries = &mut *nested.queries;
+            let compiler = Compiler::new(&scope, parameters);
+            let mut compiler = compiler.nested(nested.source, queries);
+            let typed = compiler.compile(&tree);
+            let expr = typed.and_then(|typed| compiler.coerce(typed, to, Coercion::Assignment));
+            parameters.set_kept(was_kept);
+            expr
+        };
+        // An earlier version may have accepted it.
+        compiled(is_kept).or_else(|error| compiled(true).map_err(|_| error))
     }
 }
 

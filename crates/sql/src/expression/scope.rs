@@ -1,6 +1,6 @@
 //! The meaning of names in an expression: the columns of the tables that are read.
 
-use super::Expr;
+use super::{Expr, SystemColumns};
 use crate::error::{SqlError, code};
 use crate::path::{TEMPORARY, is_temporary};
 use crate::types::TypeSpec;
@@ -54,6 +54,8 @@ pub(crate) struct ScopeTable {
     pub key: Vec<usize>,
     /// The names of its columns in a row as a value, if an alias has renamed the columns of a table or view.
     pub fields: Vec<String>,
+    /// The columns that it has without a declaration, which are no part of `*`, nor of its row.
+    pub system: SystemColumns,
     /// A place that is never null in its rows, if it is an item of an outer join.
     pub presence: Option<usize>,
     /// True if an outer join may have found no row of it: all its places are null then.
@@ -89,19 +91,22 @@ impl Scope {
             Some(table) => of.alias == table,
             None => !of.is_aside,
         });
-        let mut any_table = false;
+        let any_table = tables.clone().next().is_some();
+        let is_it =
+            |column: &&ScopeColumn| column.name == name && (table.is_some() || !column.is_hidden);
         let mut found = None;
-        for of in tables {
-            any_table = true;
-            let is_it = |column: &&ScopeColumn| {
-                column.name == name && (table.is_some() || !column.is_hidden)
-            };
-            for column in of.columns.iter().filter(is_it) {
+        let declared = tables
+            .clone()
+            .flat_map(|of| of.columns.iter().filter(is_it));
+        for column in declared {
+            if found.replace(column).is_some() {
+                return Err(ambiguous(name));
+            }
+        }
+        if found.is_none() {
+            for column in tables.flat_map(|of| of.system.columns().iter().filter(is_it)) {
                 if found.replace(column).is_some() {
-                    return Err(SqlError::new(
-                        code::AMBIGUOUS_COLUMN,
-                        format!("column reference \"{name}\" is ambiguous"),
-                    ));
+                    return Err(ambiguous(name));
                 }
             }
         }
@@ -161,4 +166,11 @@ impl Scope {
         let columns = tables.flat_map(|table| &table.columns);
         columns.filter(|column| !column.is_hidden)
     }
+}
+
+fn ambiguous(name: &str) -> SqlError {
+    SqlError::new(
+        code::AMBIGUOUS_COLUMN,
+        format!("column reference \"{name}\" is ambiguous"),
+    )
 }

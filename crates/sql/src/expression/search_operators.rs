@@ -25,9 +25,15 @@ impl Compiler<'_> {
         if *operator == Of::AtAt
             && (a.is_text() && (b == Tsquery || is_text(b)) || b.is_text() && is_text(a))
         {
-            return Some(Err(SqlError::unsupported(
-                "@@ of a text is not supported, since to_tsvector is not: write a tsvector",
-            )));
+            let (name, kind) = match b {
+                Tsquery => ("ts_match_tq", Tsquery),
+                _ => ("ts_match_tt", SqlType::Text),
+            };
+            let left = self.as_type(left.clone(), SqlType::Text);
+            return Some(left.and_then(|left| {
+                let right = self.as_type(right.clone(), kind)?;
+                self.call(name, vec![left, right])
+            }));
         }
         let is_it = |kind| matches!(kind, Tsquery | Tsvector);
         if !is_it(a) && !is_it(b) {

@@ -1,17 +1,19 @@
 //! Conditions and expressions that are kept in a schema, with the names that the columns have now.
 
+use super::labels::with_labels;
 use super::trees::parts_of_tree;
 use crate::names::{name_of, quoted};
 use crate::parse::{parse_expression, shown_text};
 use crate::position::{of_location, resolve};
+use crate::types::EnumType;
 use sardonyx::schema::Schema;
 use sardonyx_rows::condition::{Condition, SqlCheck};
 use sqlparser::ast::{Expr as Tree, Ident};
 use sqlparser::tokenizer::Span;
 use std::ops::Range;
 
-/// A condition for people, with the present names of its columns.
-pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
+/// A condition for people, with the present names of its columns, and with the labels of enum types.
+pub(crate) fn shown_check(text: &str, schema: &Schema, types: &[EnumType]) -> String {
     let Ok(Some(check)) = SqlCheck::parse(text) else {
         // A program may have declared it.
         return Condition::in_sql(text, quoted).unwrap_or_else(|_| text.to_string());
@@ -22,7 +24,7 @@ pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
         let now = schema.columns.get(column.number)?;
         (now.name != name).then(|| quoted(&now.name))
     });
-    shown_text(shown)
+    shown_text(with_labels(shown, types))
 }
 
 /// The text of an expression with the new names of columns that have one.

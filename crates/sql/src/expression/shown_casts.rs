@@ -11,7 +11,7 @@ use crate::names::{name_of, quoted};
 use crate::parse::parse_expression;
 use crate::position::{of_location, resolve};
 use crate::types::SqlType;
-use sqlparser::ast::Expr as Tree;
+use sqlparser::ast::{Expr as Tree, InTarget, Value as Literal};
 use sqlparser::tokenizer::Token;
 
 /// The words behind the first one in names of types.
@@ -70,6 +70,49 @@ pub(crate) fn with_casts(
     changes.extend(types_in(text));
     changes.sort_by_key(|(range, _)| range.start);
     with_changes(text, &changes)
+}
+
+/// A condition that is a column and a list of texts, as PostgreSQL shows it: `kind = ANY (ARRAY['a'::text, 'b'::text])`.
+/// MikroORM reads the values of its enums there.
+pub(crate) fn as_array(text: &str, kind_of: &dyn Fn(&str) -> Option<SqlType>) -> Option<String> {
+    let Tree::In {
+        expr,
+        target: InTarget::List(list),
+        negated: false,
+        ..
+    } = parse_expression(text).ok()?
+    else {
+        return None;
+    };
+    let Tree::Identifier(name) = *expr else {
+        return None;
+    };
+    let kind = kind_of(&name_of(&name))?;
+    let kind_name = match kind {
+        SqlType::Text => "text",
+        SqlType::Varchar => "character varying",
+        _ => return None,
+    };
+    let values = list.iter().map(|value| match value {
+        Tree::Value(value) => match &value.value {
+            Literal::SingleQuotedString(text) => {
+                Some(format!("'{}'::{kind_name}", text.replace('\'', "''")))
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    let values = values.collect::<Option<Vec<String>>>()?;
+    let (name, is_text) = (quoted(&name_of(&name)), kind == SqlType::Text);
+    Some(match (values.as_slice(), is_text) {
+        ([one], true) => format!("{name} = {one}"),
+        ([_], false) => return None,
+        (values, true) => format!("{name} = ANY (ARRAY[{}])", values.join(", ")),
+        (values, false) => format!(
+            "({name})::text = ANY ((ARRAY[{}])::text[])",
+            values.join(", ")
+        ),
+    })
 }
 
 /// The words of types behind `::` in lower case.

@@ -6,7 +6,7 @@ use super::arrays::array_kind;
 use super::cast::Coercion;
 use super::coercion;
 use super::compile::Compiler;
-use super::functions::{ELEMENT_AT, MADE, ORDINALS, SLICE};
+use super::functions::{ELEMENT_AT, MADE, NAME_BYTE, ORDINALS, SLICE};
 use super::predicates::boolean;
 use super::trees::row_of;
 use super::{Case, Comparison, Expr, Function, List, Typed};
@@ -17,6 +17,16 @@ use crate::parse::selected_from;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 use sqlparser::ast::{AccessExpr, BinaryOperator, Expr as Tree, Query, Subscript};
+use std::cmp::Ordering;
+
+/// Checks that a query has as many columns as the row that is compared with it.
+fn check_width(columns: usize, values: usize) -> Result<(), SqlError> {
+    match columns.cmp(&values) {
+        Ordering::Equal => Ok(()),
+        Ordering::Less => Err(SqlError::syntax("subquery has too few columns")),
+        Ordering::Greater => Err(SqlError::syntax("subquery has too many columns")),
+    }
+}
 
 /// A planned query with its arguments and its number.
 struct Asked {
@@ -74,11 +84,7 @@ impl Compiler<'_> {
         let is_equal = match comparison {
             Comparison::Equal => true,
             Comparison::Unequal => false,
-            _ => {
-                return Err(SqlError::unsupported(
-                    "rows are compared with those of a query by =, <>, IN, = ANY and <> ALL only",
-                ));
-            }
+            _ => return self.ordered_beside_row(left, comparison, query),
         };
         let is_row = self.scalar(&selected_from("true", &[], query)?)?;
         let compared = self.compared(left, Comparison::Equal, query, false)?;
@@ -87,6 +93,25 @@ impl Compiler<'_> {
             otherwise: Expr::Literal(Value::Null),
         };
         Ok(boolean(Expr::Case(Box::new(case)), false))
+    }
+
+    /// Compares a row of values with the only row of a query by their order: each column is a query of its own.
+    fn ordered_beside_row(
+        &mut self,
+        left: &Tree,
+        comparison: Comparison,
+        query: &Query,
+    ) -> Result<Typed, SqlError> {
+        let left = row_of(left).unwrap_or_else(|| vec![left]);
+        let width = self.planned(query)?.columns.len();
+        check_width(width, left.len())?;
+        let names: Vec<String> = (1..=width).map(|at| format!("c{at}")).collect();
+        let mut right = Vec::with_capacity(width);
+        for name in &names {
+            let column = selected_from(name, &names, query)?;
+            right.push(Tree::Subquery(Box::new(column)));
+        }
+        self.compare_tuples(&left, comparison, &right.iter().collect::<Vec<_>>())
     }
 
     /// Compiles the test that a query has rows.
@@ -165,6 +190,7 @@ impl Compiler<'_> {
         negated: bool,
     ) -> Result<Typed, SqlError> {
         if array.kind() == SqlType::Unknown {
+            self.check_has_array(&value)?;
             let spec = TypeSpec::plain(value.kind().array());
             let expr = self.coerce(array, spec, Coercion::Implicit)?;
             array = Typed { expr, spec };
@@ -237,7 +263,7 @@ impl Compiler<'_> {
         }
         if let [AccessExpr::Dot(Tree::Identifier(field))] = chain {
             let whole = self.whole(root)?;
-            if whole.kind() == SqlType::Record {
+            if matches!(whole.kind(), SqlType::Record | SqlType::Composite(_)) {
                 return self.field_of(&whole, &name_of(field));
             }
             let field = expanded(whole, &field.value)?;
@@ -250,6 +276,13 @@ impl Compiler<'_> {
         let array = self.compile(root)?;
         if array.kind() == SqlType::Jsonb {
             return self.part_of_json(array, chain);
+        }
+        if let (SqlType::Name, [AccessExpr::Subscript(Subscript::Index { index })]) =
+            (array.kind(), chain)
+        {
+            let parts = vec![array.expr, self.subscript(index)?];
+            let call = Expr::Call(Function(&NAME_BYTE), parts);
+            return Ok(Typed::new(call, SqlType::OneChar));
         }
         let Some(element) = array.kind().element() else {
             let name = array.kind().name();
@@ -331,13 +364,7 @@ impl Compiler<'_> {
             values.push(self.compile(tree)?);
         }
         let asked = self.planned(query)?;
-        let width = asked.columns.len();
-        if width != values.len() {
-            return Err(SqlError::syntax(match width < values.len() {
-                true => "subquery has too few columns",
-                false => "subquery has too many columns",
-            }));
-        }
+        check_width(asked.columns.len(), values.len())?;
         if values.len() > 1 && (comparison != Comparison::Equal || is_all) {
             return Err(SqlError::unsupported(
                 "rows are compared with those of a query by IN, = ANY and <> ALL only",
@@ -419,9 +446,13 @@ fn expanded(typed: Typed, field: &str) -> Result<Typed, SqlError> {
             SqlType::Int4,
         )),
         (expr, "x") if typed.spec.kind == SqlType::Int2 => Ok(Typed::new(expr, SqlType::Int2)),
-        _ => Err(SqlError::unsupported(format!(
-            "the field {field} is not supported: there are no composite types"
-        ))),
+        _ => Err(SqlError::new(
+            code::WRONG_OBJECT_TYPE,
+            format!(
+                "column notation .{field} applied to type {}, which is not a composite type",
+                typed.spec.kind.name()
+            ),
+        )),
     }
 }
 

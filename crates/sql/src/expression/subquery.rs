@@ -40,6 +40,16 @@ pub(crate) trait InnerQuery: Any + Debug + Send + Sync {
 
     /// True if another run may give another answer, or have an effect.
     fn is_volatile(&self) -> bool;
+
+    /// True if it is a function that gives rows.
+    fn gives_rows(&self) -> bool {
+        false
+    }
+
+    /// The fields of its values, if they are rows whose fields are known.
+    fn fields(&self) -> &[(String, SqlType)] {
+        &[]
+    }
 }
 
 /// A subquery in an expression.

@@ -1,10 +1,12 @@
 //! Rows as values: the expression of a row, the fields of such an expression, and the syntax that means whole rows.
 
-use super::functions::{OBJECT_NAME, PADDED, ROW, ROW_IS_NULL};
+use super::cast::{Coercion, can_cast};
+use super::coercion::as_record;
+use super::functions::{OBJECT_NAME, PADDED, ROW, ROW_FIELD, ROW_IS_NULL};
 use super::{Case, Expr, Function, ScopeColumn, ScopeTable, Typed};
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::names::name_of;
-use crate::types::SqlType;
+use crate::types::{CompositeType, SqlType, TypeSpec};
 use crate::values::records::{described, fields_of};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
@@ -41,6 +43,14 @@ pub(super) fn row_value<'n>(
     Typed::new(Expr::Call(Function(&ROW), parts), SqlType::Record)
 }
 
+/// The text of a row of these values.
+pub(crate) fn text_of_row(values: Vec<Typed>) -> Expr {
+    let names = std::iter::repeat_n("", values.len());
+    let row = row_value(Expr::Literal(Value::Bool(true)), names, values);
+    let text = TypeSpec::plain(SqlType::Text);
+    Expr::Cast(Box::new(row.expr), SqlType::Record, text, true)
+}
+
 /// A row of a table of a scope as a value.
 pub(crate) fn whole_row(table: &ScopeTable) -> Typed {
     let value = |column: &ScopeColumn| Typed {
@@ -71,7 +81,27 @@ pub(crate) fn whole_row(table: &ScopeTable) -> Typed {
 }
 
 /// The fields of an expression that is a row: their names and values.
-pub(crate) fn fields_in(expr: &Expr) -> Option<Vec<(String, Typed)>> {
+pub(crate) fn fields_in(typed: &Typed) -> Option<Vec<(String, Typed)>> {
+    let expr = &typed.expr;
+    let field_at = |record: &Expr, at: usize| {
+        let parts = vec![record.clone(), Expr::Literal(Value::Int(at as i128))];
+        Expr::Call(Function(&ROW_FIELD), parts)
+    };
+    if let SqlType::Composite(of) = typed.kind() {
+        let record = as_record(typed.clone()).expr;
+        let fields = of.fields().iter().enumerate().map(|(at, field)| {
+            let expr = field_at(&record, at);
+            let spec = field.spec;
+            (field.name.clone(), Typed { expr, spec })
+        });
+        return Some(fields.collect());
+    }
+    if let Expr::Subquery(subquery) = expr {
+        let fields = subquery.query.fields().iter().enumerate();
+        let fields =
+            fields.map(|(at, (name, kind))| (name.clone(), Typed::new(field_at(expr, at), *kind)));
+        return Some(fields.collect()).filter(|fields: &Vec<_>| !fields.is_empty());
+    }
     let Expr::Call(function, parts) = expr else {
         return None;
     };
@@ -85,6 +115,52 @@ pub(crate) fn fields_in(expr: &Expr) -> Option<Vec<(String, Typed)>> {
     let fields =
         fields.map(|((name, kind), value)| (name.to_string(), Typed::new(value.clone(), kind)));
     Some(fields.collect())
+}
+
+/// Checks that the fields of a row that is written become those of a type. Literals and parameters have no type of their
+/// own yet.
+///
+/// # Errors
+/// `42846` if a field has no such cast.
+pub(super) fn check_fields(expr: &Expr, of: CompositeType, how: Coercion) -> Result<(), SqlError> {
+    let Expr::Call(function, parts) = expr else {
+        return Ok(());
+    };
+    let [Expr::Literal(Value::Bytes(described)), _, values @ ..] = parts.as_slice() else {
+        return Ok(());
+    };
+    let columns = of.fields();
+    if *function != Function(&ROW) || values.len() != columns.len() {
+        return Ok(());
+    }
+    let fields = fields_of(described)?.into_iter().zip(values).zip(columns);
+    for (at, (((_, from), value), column)) in fields.enumerate() {
+        let to = column.spec.kind;
+        let is_free = from.is_text() && matches!(value, Expr::Literal(_) | Expr::Parameter(_));
+        if let (SqlType::Record, SqlType::Composite(of)) = (from, to) {
+            check_fields(value, of, how)?;
+        } else if !is_free && !can_cast(from, to, how) {
+            let text = format!(
+                "cannot cast type record to {}",
+                SqlType::Composite(of).name()
+            );
+            let (from, to) = (from.name(), to.name());
+            let detail = format!("Cannot cast type {from} to {to} in column {}.", at + 1);
+            return Err(SqlError::new(code::CANNOT_COERCE, text).detail(detail));
+        }
+    }
+    Ok(())
+}
+
+/// The row of which an expression is a field that is found when it is computed; other expressions unchanged.
+pub(crate) fn row_of_field(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Call(function, parts) if *function == Function(&ROW_FIELD) => match parts.first() {
+            Some(Expr::Cast(row, SqlType::Composite(_), ..)) => row,
+            row => row.unwrap_or(expr),
+        },
+        expr => expr,
+    }
 }
 
 /// An expression that is null where a row as a value is, for `count`: fields that are columns are not computed.
@@ -102,7 +178,7 @@ pub(super) fn counted(expr: Expr) -> Expr {
 }
 
 /// The type of the texts of rows, for a function that joins texts: the bytes of a record are no text.
-pub(super) fn text_of_rows(function: &str, kind: SqlType) -> Option<SqlType> {
+pub(crate) fn text_of_rows(function: &str, kind: SqlType) -> Option<SqlType> {
     match (function, kind) {
         ("concat" | "concat_ws" | "format", SqlType::Record | SqlType::RecordArray) => {
             Some(SqlType::Text)

@@ -1,8 +1,8 @@
 //! `DO`, and bodies of functions: a block of PL/pgSQL that runs statements in order, tests conditions and catches errors.
 //!
 //! Frameworks and migrations write such blocks around definitions of objects that may exist already, and over rows of the
-//! catalogue. A block here has statements of SQL, `PERFORM`, `EXECUTE`, `IF`, `RAISE`, `RETURN`, `NULL`, nested blocks, and
-//! `FOR` over the rows of a query, which a variable of the type `record` has. Other variables and loops are refused by name,
+//! catalogue. A block here has statements of SQL, `PERFORM`, `EXECUTE`, `IF`, `RAISE`, `RETURN`, `NULL` and nested blocks. It
+//! has `FOR` over the rows of a query, with a variable of the type `record`. Other variables and loops are refused by name,
 //! so that a block's length and its queries' rows bound its work. Bodies of functions have more ([`routine`]).
 
 mod raise;

@@ -1,6 +1,6 @@
 //! Identities of columns, as far as the parser does not know them. `ALTER COLUMN … DROP IDENTITY [IF EXISTS]` becomes
 //! an option of the column that it drops. `ADD GENERATED … AS IDENTITY (SEQUENCE NAME s …)`, from dumps of PostgreSQL,
-//! becomes an option that a separate change sets.
+//! becomes an option that a separate change sets. Such a name in the declaration of a column becomes a comment of it.
 
 use super::words::{behind, behind_alter_column, is_word};
 use sqlparser::ast::{AlterGenericOption, CreateServerOption};
@@ -19,10 +19,10 @@ const OPTION_TOKENS_MAX: usize = 256;
 /// Writes it so.
 pub(super) fn with_identities(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let has = |word| tokens.iter().any(|token| is_word(token, word));
-    if !(has("alter") && has("identity")) {
+    if !has("identity") || !(has("alter") || has("sequence")) {
         return tokens;
     }
-    let tokens = with_sequence_names(tokens);
+    let tokens = with_declared_names(with_sequence_names(tokens));
     if !tokens.iter().any(|token| is_word(token, "drop")) {
         return tokens;
     }
@@ -69,6 +69,42 @@ pub(super) fn with_identities(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
         at = if_exists.unwrap_or(end);
     }
     written
+}
+
+/// Moves the names of sequences from the options of identities behind them, in declarations of columns.
+fn with_declared_names(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let ways: [&[&str]; 2] = [
+            &["generated", "always", "as", "identity"],
+            &["generated", "by", "default", "as", "identity"],
+        ];
+        let end = match is_word(token, "generated") {
+            true => ways.iter().find_map(|words| behind(&tokens, at, words)),
+            false => None,
+        };
+        let Some(named) = end.and_then(|end| named_sequence(&tokens, end)) else {
+            written.push(token.clone());
+            at += 1;
+            continue;
+        };
+        let before = tokens.get(at..named.begin).unwrap_or_default();
+        let after = tokens.get(named.end..named.closed).unwrap_or_default();
+        written.extend(before.iter().chain(after).cloned());
+        let parts = [
+            Token::make_keyword("COMMENT"),
+            Token::SingleQuotedString(format!("{SEQUENCE_NAME} {}", named.name)),
+        ];
+        written.extend(parts.map(|part| TokenWithSpan::new(part, token.span)));
+        at = named.closed;
+    }
+    written
+}
+
+/// The name of an identity's sequence, if a comment on a column is one.
+pub(crate) fn declared_sequence(comment: &str) -> Option<&str> {
+    comment.strip_prefix(SEQUENCE_NAME)?.strip_prefix(' ')
 }
 
 /// Removes the names of sequences from the options of new identities.

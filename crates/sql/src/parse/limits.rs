@@ -1,4 +1,4 @@
-//! `FETCH FIRST (expression) ROWS ONLY`, as `LIMIT (expression)`: the parser accepts only a number there. With
+//! `FETCH FIRST (expression) ROWS ONLY`, as `LIMIT (expression)`: the parser accepts only a number without a sign there. With
 //! `WITH TIES` the expression is the argument of a function [`WITH_TIES`].
 
 use super::words::is_one_of;
@@ -33,13 +33,23 @@ fn said(tokens: &[TokenWithSpan], from: usize) -> impl Iterator<Item = usize> {
         .map(|(at, _)| at)
 }
 
-/// The places of the parentheses and of the last word of a `FETCH` at a place, and true for `WITH TIES`. None if it is
+/// The places of the ends of the expression and of the last word of a `FETCH` at a place, and true for `WITH TIES`. None if it is
 /// another `FETCH`.
 fn limit(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, usize, bool)> {
     let mut places = said(tokens, at + 1);
     let first = places.next()?;
     let opens = places.next()?;
-    if !is_one_of(&tokens[first], &["first", "next"]) || tokens[opens].token != Token::LParen {
+    if !is_one_of(&tokens[first], &["first", "next"]) {
+        return None;
+    }
+    let is_signed = matches!(tokens[opens].token, Token::Minus | Token::Plus);
+    if is_signed {
+        // A number with a sign: these two tokens are the expression.
+        let number = places.next()?;
+        let is_number = matches!(tokens[number].token, Token::Number(..));
+        return is_number.then(|| behind(tokens, opens, number)).flatten();
+    }
+    if !matches!(tokens[opens].token, Token::LParen) {
         return None;
     }
     let mut depth = 0_usize;
@@ -51,6 +61,15 @@ fn limit(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize, usize, bo
         }
         depth == 0
     })?;
+    behind(tokens, opens, closes)
+}
+
+/// The same of an expression between two places.
+fn behind(
+    tokens: &[TokenWithSpan],
+    opens: usize,
+    closes: usize,
+) -> Option<(usize, usize, usize, bool)> {
     let mut places = said(tokens, closes + 1);
     let (rows, only) = (places.next()?, places.next()?);
     if !is_one_of(&tokens[rows], &["row", "rows"]) {
@@ -88,6 +107,15 @@ pub(super) fn with_limits(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                         keyword: Keyword::NoKeyword,
                     });
                     written.push(TokenWithSpan::new(name, token.span));
+                }
+                let is_signed = tokens[opens].token != Token::LParen;
+                if has_ties && is_signed {
+                    let open = TokenWithSpan::new(Token::LParen, token.span);
+                    let close = TokenWithSpan::new(Token::RParen, token.span);
+                    written.push(open);
+                    written.extend_from_slice(&tokens[opens..=closes]);
+                    written.push(close);
+                    left_out.extend(opens..=closes);
                 }
                 left_out.extend((at..opens).chain(closes + 1..=last));
             }

@@ -6,7 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use std::ops::Range;
 
-/// The part of a name behind `OF` that stands for `NO KEY` or `KEY`. No table has this name.
+/// The part of a name after `OF` that means `NO KEY` or `KEY`. No table has this name.
 pub(crate) const WEAK: &str = "\u{1}key";
 
 /// A lock of rows, by the places of its tokens.

@@ -129,6 +129,13 @@ fn wants(
     {
         return true;
     }
+    // It would be a call.
+    if first.is_some_and(|first| is_one_of(first, &["values"]))
+        && matches!(opens.get(at + 2), Some(Some(_)))
+        && before.is_some_and(begins_operand)
+    {
+        return true;
+    }
     let Some(Some(inner)) = opens.get(at + 1) else {
         return false;
     };
@@ -146,6 +153,29 @@ fn wants(
         matches!(before.token, Token::Word(_)) && !is_one_of(before, &BEFORE_VALUES)
     });
     !is_call && is_one_of(behind, &["order", "limit", "offset", "fetch"])
+}
+
+/// True for a token behind which an operand of an expression begins, and no query of `FROM`.
+fn begins_operand(before: &TokenWithSpan) -> bool {
+    let words = [
+        "select", "and", "or", "not", "when", "then", "else", "case", "where", "on", "by", "limit",
+        "offset", "between", "like", "ilike",
+    ];
+    let operators = [
+        Token::Eq,
+        Token::Neq,
+        Token::Lt,
+        Token::Gt,
+        Token::LtEq,
+        Token::GtEq,
+        Token::Plus,
+        Token::Minus,
+        Token::Mul,
+        Token::Div,
+        Token::StringConcat,
+        Token::Comma,
+    ];
+    operators.contains(&before.token) || is_one_of(before, &words)
 }
 
 /// True for a token behind which the parser takes a query in parentheses.

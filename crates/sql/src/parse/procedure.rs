@@ -6,7 +6,7 @@ use crate::error::SqlError;
 use crate::names::{name_of, of_public};
 use crate::types::{OwnTypes, TypeSpec};
 use serde::{Deserialize, Serialize};
-use sqlparser::ast::ArgMode;
+use sqlparser::ast::{AlterFunctionKind, ArgMode, Statement};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
@@ -28,6 +28,29 @@ pub(crate) fn is_procedure(parser: &Parser<'_>) -> bool {
     let replaces = is_word(1, Keyword::OR) && is_word(2, Keyword::REPLACE);
     let at = if replaces { 3 } else { 1 };
     is_word(0, Keyword::CREATE) && is_word(at, Keyword::PROCEDURE)
+}
+
+/// True if the next statement is `ALTER PROCEDURE` or `ALTER ROUTINE`, which the parser does not know.
+pub(crate) fn is_alter_procedure(parser: &Parser<'_>) -> bool {
+    let is_word = |at: usize, known: &str| {
+        matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word)
+            if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
+    };
+    is_word(0, "alter") && (is_word(1, "procedure") || is_word(1, "routine"))
+}
+
+/// Reads it.
+///
+/// # Errors
+/// `42601`.
+pub(crate) fn parse_alter_procedure(
+    text: &str,
+    parser: &mut Parser<'_>,
+) -> Result<Statement, SqlError> {
+    parser.next_token();
+    parser.next_token();
+    let altered = parser.parse_alter_function(AlterFunctionKind::Function);
+    altered.map_err(|error| syntax(text, error))
 }
 
 /// Reads `CREATE PROCEDURE`, with which the parser is to begin, up to its end.

@@ -3,7 +3,7 @@
 
 use super::words::{is_one_of, is_word};
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 use std::collections::BTreeSet;
 
 /// The names of such functions.
@@ -21,6 +21,14 @@ pub(super) fn with_quantifiers(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithS
         }
         let is_all = is_word(token, "all");
         let is_one = is_all || is_word(token, "any") || is_word(token, "some");
+        if is_one
+            && let Some((around, operator)) = before.and_then(|at| named_operator(&tokens, at))
+        {
+            for part in around {
+                tokens[part].token = Token::Whitespace(Whitespace::Space);
+            }
+            before = Some(operator);
+        }
         let operator = before.and_then(|at| tokens.get(at));
         if is_one && operator.is_some_and(is_operator) {
             let name = if is_all { ALL } else { ANY };
@@ -45,6 +53,32 @@ pub(super) fn with_quantifiers(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithS
         written.push(token);
     }
     written
+}
+
+/// The places of the words around an operator that ends at a place as `OPERATOR(pg_catalog.=)`, and of the operator: the
+/// parser does not know `ANY` behind one, as `pg_dump -t` asks.
+fn named_operator(tokens: &[TokenWithSpan], last: usize) -> Option<([usize; 5], usize)> {
+    let before = tokens.iter().enumerate().take(last + 1).rev();
+    let mut before = before.filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));
+    let (close, token) = before.next()?;
+    if token.token != Token::RParen {
+        return None;
+    }
+    let (operator, _) = before.next()?;
+    let (point, token) = before.next()?;
+    if token.token != Token::Period {
+        return None;
+    }
+    let (schema, token) = before.next()?;
+    if !is_word(token, "pg_catalog") {
+        return None;
+    }
+    let (open, token) = before.next()?;
+    if token.token != Token::LParen {
+        return None;
+    }
+    let (word, token) = before.next()?;
+    is_word(token, "operator").then_some(([word, open, schema, point, close], operator))
 }
 
 /// The places of the parentheses around a query behind a place. A function takes a query in parentheses of its own.

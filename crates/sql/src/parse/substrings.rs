@@ -1,5 +1,5 @@
 //! `substring(text SIMILAR pattern ESCAPE letter)`, which the parser does not know, as the call with three arguments that
-//! it is.
+//! it is; `substring(text FOR count FROM place)` with its parts in the order that the parser knows.
 
 use super::words::is_word;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -15,7 +15,11 @@ enum Level {
 }
 
 /// Writes them so.
-pub(super) fn with_substrings(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+pub(super) fn with_substrings(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    if !tokens.iter().any(|token| is_word(token, "substring")) {
+        return tokens;
+    }
+    let mut tokens = in_order(tokens);
     if !tokens.iter().any(|token| is_word(token, "similar")) {
         return tokens;
     }
@@ -56,6 +60,51 @@ pub(super) fn with_substrings(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSp
             tokens[*at].token = Token::Comma;
         }
         is_called = is_substring;
+    }
+    tokens
+}
+
+/// Writes `FOR` behind `FROM`.
+fn in_order(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut moved = Vec::new();
+    // The places of `FOR` and `FROM` in each open parenthesis, if that is of a `substring`.
+    let mut levels: Vec<Option<(Option<usize>, Option<usize>)>> = Vec::new();
+    let (mut is_called, mut is_distinct) = (false, false);
+    for (at, token) in tokens.iter().enumerate() {
+        match &token.token {
+            Token::Whitespace(_) => continue,
+            Token::LParen => levels.push(is_called.then_some((None, None))),
+            Token::RParen => {
+                if let Some(Some((Some(count), Some(from)))) = levels.pop()
+                    && count < from
+                {
+                    moved.push((count, from, at));
+                }
+            }
+            Token::SemiColon => levels.clear(),
+            _ => {
+                if let Some(Some((count, from))) = levels.last_mut() {
+                    let place = match (is_word(token, "for"), is_word(token, "from")) {
+                        (true, _) => Some(count),
+                        // That of `IS DISTINCT FROM` begins no part.
+                        (_, true) if !is_distinct => Some(from),
+                        _ => None,
+                    };
+                    if let Some(place) = place {
+                        place.get_or_insert(at);
+                    }
+                }
+            }
+        }
+        is_called = is_word(token, "substring");
+        is_distinct = is_word(token, "distinct");
+    }
+    let mut tokens = tokens;
+    for (count, from, end) in moved {
+        // Inner calls are whole already, and as long as before.
+        if let Some(parts) = tokens.get_mut(count..end) {
+            parts.rotate_left(from - count);
+        }
     }
     tokens
 }

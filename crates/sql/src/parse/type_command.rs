@@ -46,6 +46,8 @@ pub(crate) enum TypeChange {
     ValidateConstraint(String),
     RenameConstraint(String, String),
     RenameTo(String),
+    /// A change of the fields of a composite type, by its first word.
+    Attribute(&'static str),
 }
 
 impl TypeCommand {
@@ -74,7 +76,15 @@ pub(crate) fn is_type_command(parser: &Parser<'_>) -> bool {
         Token::Period => 5,
         _ => 3,
     };
-    is_word(behind, "owner") || is_word(behind, "set") && is_word(behind + 1, "schema")
+    is_word(behind, "owner")
+        || is_word(behind, "set") && is_word(behind + 1, "schema")
+        || attribute_change(parser, behind).is_some()
+}
+
+/// The first word of `ADD ATTRIBUTE` and its brothers.
+fn attribute_change(parser: &Parser<'_>, at: usize) -> Option<&'static str> {
+    let mut words = ["ADD", "DROP", "ALTER", "RENAME"].into_iter();
+    words.find(|word| is_word(parser, at, word) && is_word(parser, at + 1, "attribute"))
 }
 
 /// Reads it.
@@ -148,6 +158,12 @@ fn created(parser: &mut Parser<'_>) -> Result<TypeChange, ParserError> {
 }
 
 fn altered(parser: &mut Parser<'_>) -> Result<TypeChange, ParserError> {
+    if let Some(word) = attribute_change(parser, 0) {
+        while !matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon) {
+            parser.next_token();
+        }
+        return Ok(TypeChange::Attribute(word));
+    }
     if parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
         return Ok(TypeChange::OwnerTo(name_of(&parser.parse_identifier()?)));
     }

@@ -1,11 +1,13 @@
 //! Access paths to a table's rows: by keys, by ranges of an index, by several paths in turn, or a scan.
 
 use super::key::key_value;
+use super::pushed::Pushed;
 use super::sought::{KeyColumn, Sought, each_key, is_single, only_key};
 use crate::aggregate::key_of;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr};
 use crate::rows::EachRow;
+use crate::scanned::{Given, Scanned};
 use crate::source::{KeyRange, Source};
 use sardonyx::schema::{Type, Value};
 use std::collections::HashSet;
@@ -194,6 +196,46 @@ impl RangePath {
 }
 
 impl Access {
+    /// Calls `each` with the rows that meet a condition, too. A scan tests parts of it on the bytes of the rows.
+    ///
+    /// # Errors
+    /// Errors of `each` and of the condition; rows that cannot be read; keys that cannot be computed.
+    pub fn walk_if(
+        &self,
+        filter: Option<&Expr>,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        each: EachRow<'_>,
+    ) -> Result<(), SqlError> {
+        let Some(filter) = filter else {
+            return self.walk(source, with, each);
+        };
+        if self.is_plain_scan()
+            && let Some(schema) = source.schema(self.table)
+            && let pushed = Pushed::of(Some(filter), &schema, with)
+            && !pushed.tests.is_empty()
+        {
+            let mut each_given = |given: Given<'_>| match given {
+                Given::Row(row, is_decided) => match pushed.holds(row, is_decided, with)? {
+                    true => each(row),
+                    false => Ok(true),
+                },
+                Given::Batch(_) => Ok(true),
+            };
+            let mut scanned = Scanned::new(&pushed.tests, None, with.context, &mut each_given);
+            return source.scan_bytes(self.table, &mut scanned);
+        }
+        self.walk(source, with, &mut |row| match filter.holds(row, with)? {
+            true => each(row),
+            false => Ok(true),
+        })
+    }
+
+    /// True if it reads all rows of the table, and no condition is its own.
+    pub fn is_plain_scan(&self) -> bool {
+        matches!(self.path, Path::Scan) && self.condition.is_none()
+    }
+
     /// Calls `each` with the rows.
     ///
     /// # Errors

@@ -9,6 +9,7 @@
 
 use super::planning::Planning;
 use super::target::Among;
+use super::triggers::StatementTriggers;
 use super::write::plan_update;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Parameters};
@@ -25,7 +26,18 @@ use sqlparser::ast::Statement;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+/// Makes changes, with the triggers of the statement around them.
+pub(crate) type Around = fn(
+    &mut dyn WriteTarget,
+    &[Vec<StatementTriggers<'_>>],
+    &Environment<'_>,
+    &mut dyn FnMut(&mut dyn WriteTarget) -> Result<(), SqlError>,
+) -> Result<(), SqlError>;
+
+/// The runner of plans gives it when a database is opened: it is above this room.
+pub(crate) static AROUND: OnceLock<Around> = OnceLock::new();
 
 /// The most key values that one statement may change: each is a parameter.
 const VALUES_MAX: usize = 60_000;
@@ -185,7 +197,13 @@ impl Cascade {
         let plan = plan_update(&mut planning, &update)?;
         let within = Environment::new(parameters, with.context);
         let _deeper = Deeper::enter()?;
-        plan.run(tx, &within, Among::All).map(drop)
+        let triggers = [plan.changes.statement_triggers().collect()];
+        let around = AROUND.get().ok_or_else(|| {
+            SqlError::new(code::INTERNAL, "triggers of a statement have no runner")
+        })?;
+        around(tx, &triggers, &within, &mut |tx| {
+            plan.run(tx, &within, Among::All).map(drop)
+        })
     }
 
     /// The statement's text and the types of its parameters: for each row the old values, and the new ones if they are

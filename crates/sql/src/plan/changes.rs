@@ -53,7 +53,7 @@ pub(crate) struct Changes {
     pub changing: BTreeSet<usize>,
     pub triggers: Option<Arc<RowTriggers>>,
     /// The columns of `SET`.
-    named: BTreeSet<usize>,
+    pub named: BTreeSet<usize>,
 }
 
 /// Compiles the assignments of `SET`.
@@ -463,15 +463,15 @@ impl Changes {
         with: &Environment<'_>,
     ) -> Result<(), SqlError> {
         // Unique values can be exchanged only between several rows.
-        let mark = (self.may_collide && changes.len() > 1).then(|| tx.mark());
+        let before = (self.may_collide && changes.len() > 1).then(|| tx.savepoint());
         let mut done = self.apply_in_place(tx, changes, with);
-        if let Some(mark) = mark {
+        if let Some(before) = before {
             if matches!(&done, Err(error) if error.code == code::UNIQUE) {
-                tx.return_to(mark)?;
+                tx.rollback_to(before)?;
                 done = self.replace(tx, changes.iter().filter_map(keyed), with);
             }
-            // Until the mark is released, the transaction keeps all changes to undo them.
-            tx.release(mark)?;
+            // Until the savepoint is released, the transaction keeps all changes to undo them.
+            tx.release(before)?;
         }
         done
     }

@@ -244,7 +244,7 @@ impl<'p, 'e> Collector<'p, 'e> {
     fn sort(&mut self) -> Result<(), SqlError> {
         let (keys, context) = (&self.plan.sort, self.with.context);
         let order = |a: &Sorted, b: &Sorted| in_order(keys, &a.keys, &b.keys);
-        sort(&mut self.sorted, order, || context.check_interrupted())
+        sort(&mut self.sorted, order, || context.between_rows())
     }
 
     /// Returns the sorted rows to the sink.

@@ -11,7 +11,7 @@ use sardonyx::schema::Value;
 /// The estimate for a table whose size is unknown.
 const UNKNOWN: f64 = 1_000.0;
 /// The estimated number of rows that an index finds for one value.
-const FOUND: f64 = 20.0;
+pub(super) const FOUND: f64 = 20.0;
 
 /// The estimated share of rows that meet a condition.
 fn share_of(condition: &Expr) -> f64 {

@@ -27,7 +27,7 @@ fn found_name(tree: &Tree) -> Option<(String, bool)> {
         _ => Some((own, false)),
     };
     let type_name = |of: &DataType| {
-        match (TypeSpec::of_data_type(of, &OwnTypes), of) {
+        match (TypeSpec::of_cast(of, &OwnTypes), of) {
             (Ok(spec), _) => {
                 // The name of an array type is that of its elements' type.
                 let kind = spec.kind.element().unwrap_or(spec.kind);

@@ -15,7 +15,7 @@ use crate::expression::{Comparison, Expr, Scope, ScopeColumn, ScopeTable, Typed}
 use crate::names::{name_of, parts_of, qualified};
 use crate::types::TypeSpec;
 use sqlparser::ast::{
-    JoinConstraint, JoinOperator, Query, TableAlias, TableFactor, TableWithJoins,
+    JoinConstraint, JoinOperator, Query, SetExpr, TableAlias, TableFactor, TableWithJoins,
 };
 use std::sync::Arc;
 
@@ -75,7 +75,6 @@ pub(crate) fn plan_factor(
     factor(planning, &[], item, (start, false))
 }
 
-/// True if an item has an outer join.
 fn has_outer(item: &TableWithJoins) -> bool {
     let nested = |factor: &TableFactor| match factor {
         TableFactor::NestedJoin {
@@ -180,7 +179,13 @@ fn joined(
     let mut on = Vec::new();
     let mut merged = Vec::with_capacity(names.len());
     let mut right_scope = right_scope;
-    for name in &names {
+    for (at, name) in names.iter().enumerate() {
+        if names.iter().take(at).any(|before| before == name) {
+            return Err(SqlError::new(
+                code::DUPLICATE_COLUMN,
+                format!("column name \"{name}\" appears more than once in USING clause"),
+            ));
+        }
         let (equal, column) = merge(planning, &mut scope, &mut right_scope, name, kind)?;
         on.push(equal);
         merged.push(column);
@@ -414,12 +419,33 @@ fn columns_of(draft: &Draft) -> Vec<(String, TypeSpec)> {
     columns.collect()
 }
 
+/// Checks that a query in `FROM` has a name. Earlier versions needed none.
+///
+/// # Errors
+/// `42601` without one.
+fn check_alias(
+    planning: &Planning<'_>,
+    query: &Query,
+    alias: Option<&TableAlias>,
+) -> Result<(), SqlError> {
+    if alias.is_some() || planning.parameters.is_kept() {
+        return Ok(());
+    }
+    let (what, example) = match &*query.body {
+        SetExpr::Values(_) => ("VALUES", "VALUES ..."),
+        _ => ("subquery", "SELECT ..."),
+    };
+    let error = SqlError::syntax(format!("{what} in FROM must have an alias"));
+    Err(error.hint(format!("For example, FROM ({example}) [AS] foo.")))
+}
+
 fn derived(
     planning: &mut Planning<'_>,
     query: &Query,
     alias: Option<&TableAlias>,
     start: usize,
 ) -> Result<Planned, SqlError> {
+    check_alias(planning, query, alias)?;
     let draft = draft_query(planning, query)?;
     let (table, columns) = derived_from(planning, draft)?;
     let name = alias.map_or_else(String::new, |alias| name_of(&alias.name));
@@ -435,6 +461,7 @@ fn lateral_query(
     alias: Option<&TableAlias>,
     start: usize,
 ) -> Result<Planned, SqlError> {
+    check_alias(planning, query, alias)?;
     let visible = together(around);
     let (mut draft, asked) =
         planning.inside(Arc::new(visible), |planning| draft_query(planning, query))?;

@@ -324,6 +324,8 @@ pub(crate) fn grouped(
     grouping: &mut Grouping,
     (windows, sets): Calls<'_>,
 ) -> Result<Grouped, SqlError> {
+    // In earlier versions all columns of a table were enough.
+    grouping.has_rows = planning.parameters.is_kept();
     let declared = grouping.clone();
     match grouped_by(planning, select, tail, scope, grouping, (windows, sets)) {
         Err(error) if error.code == code::GROUPING => {
@@ -338,9 +340,9 @@ pub(crate) fn grouped(
     }
 }
 
-/// Adds the columns of tables whose primary keys are among the keys. Returns true if there are any.
+/// Adds the columns of tables whose primary keys are among the keys. Returns true if there are such tables.
 fn add_dependent(scope: &Scope, grouping: &mut Grouping) -> bool {
-    let before = grouping.keys.len();
+    let mut are_there = false;
     // A key that some groupings do not have decides nothing there.
     let is_key = |grouping: &Grouping, place: usize| {
         let in_all = |at: usize| {
@@ -356,6 +358,7 @@ fn add_dependent(scope: &Scope, grouping: &mut Grouping) -> bool {
         if table.key.is_empty() || !key.all(|place| is_key(grouping, *place)) {
             continue;
         }
+        are_there = true;
         for column in &table.columns {
             let mut keys = grouping.keys.iter();
             if !keys.any(|key| key.expr == Expr::Column(column.place)) {
@@ -366,7 +369,8 @@ fn add_dependent(scope: &Scope, grouping: &mut Grouping) -> bool {
             }
         }
     }
-    grouping.keys.len() > before
+    grouping.has_rows |= are_there;
+    are_there
 }
 
 fn grouped_by(

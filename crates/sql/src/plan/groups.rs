@@ -8,7 +8,7 @@ use crate::expression::{Environment, Expr, are_same};
 use crate::hashing::{HashTable, hash_of, hashed};
 use crate::memory::{Memory, WRITTEN};
 use crate::rows::{InputRow, put};
-use sardonyx::schema::Value;
+use sardonyx::schema::{Value, ValueRef};
 
 /// The groups of the rows added so far.
 pub(super) struct Groups<'g, 'm> {
@@ -95,7 +95,7 @@ impl<'g, 'm> Groups<'g, 'm> {
     /// # Errors
     /// Evaluation errors; `53200` if the groups take too much memory.
     pub fn add(&mut self, row: &dyn InputRow, with: &Environment<'_>) -> Result<bool, SqlError> {
-        let group = match self.identified.is_empty() {
+        let group = match self.is_one() {
             true => 0,
             false => self.group_of(row, with)?,
         };
@@ -107,8 +107,79 @@ impl<'g, 'm> Groups<'g, 'm> {
         Ok(true)
     }
 
+    /// True if all rows are of one group.
+    pub fn is_one(&self) -> bool {
+        self.identified.is_empty()
+    }
+
+    /// The number of groups.
+    pub fn count(&self) -> usize {
+        match self.is_one() {
+            true => 1,
+            false => self.table.count(),
+        }
+    }
+
+    /// Counts memory that is kept beside the groups.
+    ///
+    /// # Errors
+    /// `53200` if it is too much.
+    pub fn take_bytes(&mut self, bytes: usize) -> Result<(), SqlError> {
+        self.memory.take_bytes(bytes)
+    }
+
+    /// Stops counting memory that was kept beside the groups.
+    pub fn give_back(&mut self, bytes: usize) {
+        self.memory.give_back(bytes);
+    }
+
+    /// The bytes counted.
+    pub fn bytes(&self) -> usize {
+        self.memory.bytes()
+    }
+
+    /// Adds a row to one aggregate of its group.
+    ///
+    /// # Errors
+    /// As [`Groups::add`].
+    pub fn add_to(
+        &mut self,
+        group: usize,
+        aggregate: usize,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        let aggregates = &self.grouping.aggregates;
+        let place = group * aggregates.len() + aggregate;
+        let (of, accumulator) = (&aggregates[aggregate], &mut self.accumulators[place]);
+        add(accumulator, of, row, with, &mut self.memory)
+    }
+
+    /// Adds rows to one aggregate of a group ([`Accumulator::add_many`]).
+    ///
+    /// # Errors
+    /// A number out of range.
+    pub fn add_many(
+        &mut self,
+        group: usize,
+        aggregate: usize,
+        count: i64,
+        value: Option<ValueRef<'_>>,
+    ) -> Result<(), SqlError> {
+        let aggregates = &self.grouping.aggregates;
+        let place = group * aggregates.len() + aggregate;
+        self.accumulators[place].add_many(&aggregates[aggregate], count, value)
+    }
+
     /// Returns the number of a row's group, which is created if it does not exist.
-    fn group_of(&mut self, row: &dyn InputRow, with: &Environment<'_>) -> Result<usize, SqlError> {
+    ///
+    /// # Errors
+    /// As [`Groups::add`].
+    pub fn group_of(
+        &mut self,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<usize, SqlError> {
         let mut hash = 0;
         for (of, own) in self.identified.iter().zip(&mut self.own) {
             let value = of.evaluate(row, with)?;
@@ -181,10 +252,7 @@ impl<'g, 'm> Groups<'g, 'm> {
         each: &mut dyn FnMut(&[Value]) -> Result<bool, SqlError>,
     ) -> Result<bool, SqlError> {
         let (width, aggregates) = (self.grouping.keys.len(), &self.grouping.aggregates);
-        let count = match self.identified.is_empty() {
-            true => 1,
-            false => self.table.count(),
-        };
+        let count = self.count();
         let mut keys = self.keys.into_iter();
         let mut values = Vec::with_capacity(width + aggregates.len());
         for group in 0..count {

@@ -1,7 +1,7 @@
 //! `INSERT` of given rows, of a query's rows or of defaults; `ON CONFLICT`.
 
 use super::changes::{Changes, compile_assigned, compile_changes, is_default};
-use super::choice::parts_of;
+use super::inferred::{inferred, unique_index, unique_indexes};
 use super::output::Output;
 use super::planning::Planning;
 use super::query::draft_query;
@@ -11,17 +11,14 @@ use super::triggers::RowTriggers;
 use super::write::compile_returning;
 use crate::error::{SqlError, code};
 use crate::expression::functions::NEXT;
-use crate::expression::{Expr, Function, Scope};
-use crate::index_names::seen_key;
-use crate::indexed::{ColumnValue, Indexed};
+use crate::expression::{Expr, Function, Scope, SystemColumns};
+use crate::indexed::ColumnValue;
 use crate::names::{name_of, parts_of as name_parts, qualified};
-use crate::parse::{
-    DEFAULT_VALUES, OVERRIDING_SYSTEM, OVERRIDING_USER, parse_expression, written_expression,
-};
+use crate::parse::{DEFAULT_VALUES, OVERRIDING_SYSTEM, OVERRIDING_USER};
 use crate::relation::{DefaultValue, Relation, RelationColumn, StoredColumn};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::{Coercion, can_cast};
-use sardonyx::schema::{IndexDefinition, Value};
+use sardonyx::schema::Value;
 use sqlparser::ast::{
     self, ConflictTarget, Expr as Tree, InsertOverriding, OnConflictAction, OnInsert, SetExpr,
     TableObject,
@@ -127,7 +124,9 @@ pub(crate) fn default_of(
         DefaultValue::Expression(text) => {
             let text = crate::sequence_names::with_public(text)?;
             let tree = crate::parse::parse_expression(&text)?;
-            compile_assigned(planning, &Scope::default(), column, &tree)
+            planning.of_kept_text(|planning| {
+                compile_assigned(planning, &Scope::default(), column, &tree)
+            })
         }
     }
 }
@@ -495,6 +494,7 @@ fn conflict(
             // The columns of `excluded` follow those of the existing row.
             let width = relation.schema.columns.len();
             let mut excluded = scope_of(relation, "excluded");
+            excluded.system = SystemColumns::default();
             excluded.is_aside = true;
             excluded
                 .columns
@@ -518,78 +518,4 @@ fn conflict(
         arbiters,
         update,
     })
-}
-
-/// The unique index with these columns and expressions, covering at least the rows that meet a condition.
-fn inferred(
-    planning: &mut Planning<'_>,
-    relation: &Relation,
-    scope: &Scope,
-    names: &[ast::Ident],
-    predicate: Option<&Tree>,
-) -> Result<Option<Target>, SqlError> {
-    let indexed = Indexed::of(&relation.schema);
-    let mut compiler = planning.compiler(scope);
-    let mut columns = Vec::with_capacity(names.len());
-    for name in names {
-        columns.push(match written_expression(name) {
-            None => relation.column(&name_of(name))?.number,
-            Some(text) => {
-                let typed = compiler.compile(&parse_expression(text)?)?;
-                match indexed.column_of(&typed.expr) {
-                    Some(column) => column,
-                    None => return Ok(None),
-                }
-            }
-        });
-    }
-    let condition = predicate.map(|tree| compiler.condition(tree, "WHERE"));
-    let parts = parts_of(condition.transpose()?);
-    let implied = indexed.implied(&parts, |_| false);
-    let schema = &relation.schema;
-    Ok(unique_index(relation, |index, _| {
-        let mut key = seen_key(schema, index).map(|part| part.column);
-        let first = index.key.first().map(|part| part.column);
-        let holds = || implied.iter().any(|(column, _)| Some(*column) == first);
-        seen_key(schema, index).count() == columns.len()
-            && key.all(|column| columns.contains(&column))
-            && (!schema.is_partial(index) || holds())
-    }))
-}
-
-fn unique_index(
-    relation: &Relation,
-    is_it: impl Fn(&IndexDefinition, &str) -> bool,
-) -> Option<Target> {
-    let primary = relation.primary_constraint().unwrap_or_default();
-    let mut indexes = unique_indexes(relation);
-    let found = indexes.find(|(index, target)| match &target.index {
-        None => is_it(index, &primary),
-        Some(name) => is_it(index, name),
-    });
-    found.map(|(_, target)| target)
-}
-
-/// All unique indexes, the primary key first.
-fn unique_indexes(relation: &Relation) -> impl Iterator<Item = (&IndexDefinition, Target)> {
-    let schema = &relation.schema;
-    let columns = |index: &IndexDefinition| index.key.iter().map(|part| part.column).collect();
-    let primary = (!relation.notes.hidden_key).then(|| {
-        let target = Target {
-            index: None,
-            columns: columns(&schema.primary),
-            nulls_equal: false,
-        };
-        (&schema.primary, target)
-    });
-    let others = schema.indexes.iter().filter(|index| index.tells_apart());
-    let others = others.map(move |index| {
-        let target = Target {
-            index: Some(index.name.clone()),
-            columns: columns(index),
-            nulls_equal: index.nulls_equal,
-        };
-        (index, target)
-    });
-    primary.into_iter().chain(others)
 }

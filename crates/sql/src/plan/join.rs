@@ -262,6 +262,7 @@ fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>, by_size: bool) -> JoinStep 
         condition,
         is_lateral,
         expected,
+        is_counted: false,
     }
 }
 

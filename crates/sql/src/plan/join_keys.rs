@@ -1,9 +1,10 @@
 //! The kept rows of a join's side, found by a hash of the join's keys.
 
-use super::tree::{JoinNode, JoinStep};
+use super::tree::{JoinNode, JoinStep, Side};
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr};
 use crate::hashing::{HashTable, hash_of, hashed};
+use crate::memory::bytes_of;
 use crate::rows::{InputRow, Values, put};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
@@ -106,14 +107,37 @@ impl<'k> Keys<'k> {
         hash_of_values(self.parts.iter().map(side), &Values(row), with)
     }
 
-    /// The walked side's keys as expressions over its own rows, which begin at a place.
-    pub fn over(&self, start: usize) -> Option<Vec<Expr>> {
+    /// A side's keys as expressions over its own rows, which begin at a place.
+    pub fn over(&self, side: impl Fn(&KeyPart<'k>) -> &'k Expr, start: usize) -> Vec<Expr> {
         let own = self.parts.iter().map(|part| {
-            let mut own = part.left.clone();
+            let mut own = side(part).clone();
             own.shift_columns(start);
             own
         });
-        (!self.parts.is_empty()).then(|| own.collect())
+        own.collect()
+    }
+
+    /// Keeps a row of the right side, which is one item with its keys over its own rows.
+    pub fn keep_local(
+        &self,
+        local: &dyn InputRow,
+        (side, own): (&Side, &[Expr]),
+        places: &[usize],
+        hash: Option<u64>,
+        with: &Environment<'_>,
+        kept: &mut Kept,
+    ) -> Result<(), SqlError> {
+        for (part, own) in self.parts.iter().zip(own) {
+            if let Place::Computed(_) = part.kept {
+                kept.computed.push(own.evaluate(local, with)?.into_value());
+            }
+        }
+        for place in places {
+            let value = side.value_of(local, *place - side.places.start)?;
+            kept.values.push(value);
+        }
+        kept.add(hash);
+        Ok(())
     }
 
     /// Keeps a row of the right side.
@@ -134,9 +158,7 @@ impl<'k> Keys<'k> {
         }
         kept.values
             .extend(places.iter().map(|place| row[*place].clone()));
-        kept.count += 1;
-        // A row with nulls is kept, too, but equals no other.
-        kept.table.push(hash.unwrap_or_default());
+        kept.add(hash);
         Ok(())
     }
 
@@ -169,6 +191,19 @@ impl<'k> Keys<'k> {
 }
 
 impl Kept {
+    /// Counts a row whose values are there.
+    fn add(&mut self, hash: Option<u64>) {
+        self.count += 1;
+        // A row with nulls is kept, too, but equals no other.
+        self.table.push(hash.unwrap_or_default());
+    }
+
+    /// The bytes of a row whose values begin at these places.
+    pub fn bytes_from(&self, values: usize, computed: usize) -> usize {
+        let values = bytes_of(&self.values[values..]) + bytes_of(&self.computed[computed..]);
+        values + HashTable::PLACE_BYTES
+    }
+
     /// Writes a row to its places.
     pub fn give(&self, at: usize, places: &[usize], row: &mut [Value]) {
         let from = at * self.width;

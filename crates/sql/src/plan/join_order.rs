@@ -18,6 +18,8 @@ use std::ops::Range;
 
 /// Below this number of rows, sizes are not compared: processing them takes no time.
 pub(super) const NO_ROWS: f64 = 100.0;
+/// The rows of a join whose order was not searched.
+const UNKNOWN: (f64, bool) = (NO_ROWS, false);
 
 /// A joined item.
 struct Factor {
@@ -76,7 +78,7 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>, by_size:
     };
     let mut order = order.into_iter();
     let first = match order.next() {
-        Some((number, _)) => number,
+        Some((number, ..)) => number,
         None if is_movable => by_rank(&rest),
         None => 0,
     };
@@ -92,21 +94,21 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>, by_size:
             // These conditions are tested after all joins.
             parts.append(&mut late);
         }
-        let (next, rows) = match order.next() {
-            Some((number, rows)) => {
+        let (next, expected) = match order.next() {
+            Some((number, rows, is_counted)) => {
                 let at = numbers.iter().position(|of| *of == number);
-                (at.unwrap_or(0), rows)
+                (at.unwrap_or(0), (rows, is_counted))
             }
             None if is_movable => {
                 let has_equal = |factor: &Factor| joined.has_equal(factor, &classes, parts);
-                (rest.iter().position(has_equal).unwrap_or(0), NO_ROWS)
+                (rest.iter().position(has_equal).unwrap_or(0), UNKNOWN)
             }
-            None => (0, NO_ROWS),
+            None => (0, UNKNOWN),
         };
         let sized = &sized[numbers.remove(next)];
         let factor = rest.remove(next);
         parts.splice(0..0, classes.between(&joined.places, &factor.places));
-        joined = joined.with(factor, rows, by_size.then_some(sized), parts);
+        joined = joined.with(factor, expected, by_size.then_some(sized), parts);
     }
     joined.node
 }
@@ -133,12 +135,12 @@ impl Joined {
             || parts.any(|part| equal_sides_of(part, &self.places, own).is_some())
     }
 
-    /// Joins another factor. `expected` is the estimated number of resulting rows. `sized` are the factor's estimates,
-    /// if the sides may be exchanged.
+    /// Joins another factor. `expected` is the estimated number of resulting rows, and true if it is based on unique
+    /// columns. `sized` are the factor's estimates, if the sides may be exchanged.
     fn with(
         mut self,
         factor: Factor,
-        expected: f64,
+        (expected, is_counted): (f64, bool),
         sized: Option<&Sized>,
         parts: &mut Vec<Expr>,
     ) -> Joined {
@@ -189,6 +191,7 @@ impl Joined {
             kind: JoinKind::Inner,
             keys,
             expected: left_of(expected, condition.as_ref()),
+            is_counted,
             condition,
             is_lateral,
         }));

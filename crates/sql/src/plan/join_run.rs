@@ -4,15 +4,15 @@
 //! Source: hash join, as in every textbook. In right and full joins, matched rows of the right side are noted, and
 //! unmatched ones are returned at the end.
 
+use super::expected::{FOUND, left_of};
 use super::join_columns::Read;
 use super::join_keys::{Kept, Keys, Sides, hash_of_values};
 use super::join_order::NO_ROWS;
-use super::join_search::SEEK;
+use super::join_search::{SEEK_NOTED, cost_of_seeks};
 use super::tree::{Input, JoinKind, JoinNode, JoinPlan, JoinStep, Side};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
-use crate::hashing::HashTable;
-use crate::memory::{Memory, bytes_of};
+use crate::memory::Memory;
 use crate::rows::{EachRow, InputRow, Values, put};
 use crate::source::Source;
 use sardonyx::schema::Value;
@@ -57,14 +57,15 @@ impl JoinNode {
 }
 
 impl Side {
-    /// True if `count` seeks by an index are cheaper than a read of the table.
-    fn is_sought_by(&self, count: usize, source: &dyn Source) -> bool {
+    /// True if `count` seeks by an index, which find `found` rows each, are cheaper than a read of the table.
+    fn is_sought_by(&self, count: usize, found: f64, source: &dyn Source) -> bool {
         let Input::Table(access) = &self.input else {
             return false;
         };
         // An approximation, since an exact count would read all rows.
         match source.rows_about(access.table) {
-            Some(rows) => count as f64 * SEEK < rows as f64,
+            Some(rows) if source.notes_reads() => count as f64 * SEEK_NOTED < rows as f64,
+            Some(rows) => cost_of_seeks(count as f64, found) < rows as f64,
             // Nodes do not count the rows of their tables: few that ask read less than a table that is probably large.
             None => count as f64 <= NO_ROWS,
         }
@@ -94,28 +95,51 @@ impl Side {
             false => Vec::new(),
         };
         let mut more = true;
-        self.input
-            .walk(source, with, &Values(&before), &mut |local| {
-                with.context.look_at_row()?;
-                if let Some(filter) = &self.filter
-                    && !filter.holds(local, with)?
-                {
-                    return Ok(true);
+        self.walk_local(source, with, &before, &mut |local| {
+            if !is_wanted(local)? {
+                return Ok(true);
+            }
+            let own = &mut row[self.places.clone()];
+            for column in &self.columns {
+                match Some(*column) == self.presence {
+                    true => own[*column] = Value::Bool(true),
+                    false => put(local.value(*column)?, &mut own[*column]),
                 }
-                if !is_wanted(local)? {
-                    return Ok(true);
-                }
-                let own = &mut row[self.places.clone()];
-                for column in &self.columns {
-                    match Some(*column) == self.presence {
-                        true => own[*column] = Value::Bool(true),
-                        false => put(local.value(*column)?, &mut own[*column]),
-                    }
-                }
-                more = each(row)?;
-                Ok(more)
-            })?;
+            }
+            more = each(row)?;
+            Ok(more)
+        })?;
         Ok(more)
+    }
+
+    /// Walks the rows of the item itself; `before` is the row of those before it, if it asks for one.
+    fn walk_local(
+        &self,
+        source: &dyn Source,
+        with: &Environment<'_>,
+        before: &[Value],
+        each: EachRow<'_>,
+    ) -> Result<(), SqlError> {
+        if let Input::Table(access) = &self.input {
+            return access.walk_if(self.filter.as_ref(), source, with, each);
+        }
+        self.input
+            .walk(source, with, &Values(before), &mut |local| {
+                with.context.look_at_row()?;
+                match &self.filter {
+                    Some(filter) if !filter.holds(local, with)? => Ok(true),
+                    _ => each(local),
+                }
+            })
+    }
+
+    /// The value of a column, if it is read.
+    pub(super) fn value_of(&self, local: &dyn InputRow, column: usize) -> Result<Value, SqlError> {
+        Ok(match column {
+            column if Some(column) == self.presence => Value::Bool(true),
+            column if self.columns.contains(&column) => local.value(column)?.to_value(),
+            _ => Value::Null,
+        })
     }
 }
 
@@ -178,13 +202,29 @@ impl JoinStep {
             ..Kept::default()
         };
         let keeps_all = matches!(self.kind, JoinKind::Right | JoinKind::Full);
+        if let JoinNode::Side(side) = sides.kept
+            && !side.input.asks_for_rows()
+            && side.presence.is_none()
+        {
+            // Its rows need no place in the whole row.
+            let own = keys.over(|part| part.right, side.places.start);
+            side.walk_local(source, with, &[], &mut |local| {
+                let hash = hash_of_values(own.iter(), local, with)?;
+                if hash.is_some() || keeps_all {
+                    let (values, computed) = (kept.values.len(), kept.computed.len());
+                    keys.keep_local(local, (side, &own), sides.places, hash, with, &mut kept)?;
+                    memory.take_bytes(kept.bytes_from(values, computed))?;
+                }
+                Ok(true)
+            })?;
+            return Ok((kept, memory));
+        }
         sides.kept.walk(source, with, row, &mut |row| {
             let hash = keys.hash(|part| part.right, row, with)?;
             if hash.is_some() || keeps_all {
                 let (values, computed) = (kept.values.len(), kept.computed.len());
                 keys.keep(row, sides.places, hash, with, &mut kept)?;
-                let bytes = bytes_of(&kept.values[values..]) + bytes_of(&kept.computed[computed..]);
-                memory.take_bytes(bytes + HashTable::PLACE_BYTES)?;
+                memory.take_bytes(kept.bytes_from(values, computed))?;
             }
             Ok(true)
         })?;
@@ -198,6 +238,17 @@ impl JoinStep {
         }
     }
 
+    /// The estimated number of rows that an index finds for a row of the right side, before their own condition is tested.
+    fn found_by_seek(&self, side: &Side) -> f64 {
+        let given = self.expected / self.right.expected().max(1.0);
+        let found = given / left_of(1.0, side.filter.as_ref());
+        match self.is_counted {
+            true => found,
+            // A guess of many must not have a large table read for few rows.
+            false => found.min(FOUND),
+        }
+    }
+
     fn walk(
         &self,
         source: &dyn Source,
@@ -208,7 +259,7 @@ impl JoinStep {
         let (sides, keys, kept, _memory) = self.kept_side(source, with, row)?;
         if let Some(side) = &self.sought
             && !sides.are_exchanged
-            && side.is_sought_by(kept.count, source)
+            && side.is_sought_by(kept.count, self.found_by_seek(side), source)
         {
             return self.walk_sought(side, &kept, source, with, row, each);
         }
@@ -216,7 +267,9 @@ impl JoinStep {
         let keeps_right = matches!(self.kind, JoinKind::Right | JoinKind::Full);
         // A row without a match is tested in place, and not copied.
         let probe = match sides.walked {
-            JoinNode::Side(side) if !keeps_left => keys.over(side.places.start),
+            JoinNode::Side(side) if !keeps_left && !self.keys.is_empty() => {
+                Some(keys.over(|part| part.left, side.places.start))
+            }
             _ => None,
         };
         let mut met = vec![false; if keeps_right { kept.count } else { 0 }];

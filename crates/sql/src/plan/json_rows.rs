@@ -1,4 +1,5 @@
-//! Functions in `FROM` that take JSON apart into several columns: `json_each` and `json_to_recordset`, and the like.
+//! Functions in `FROM` that take JSON apart into several columns: `json_each` and `json_to_recordset`, and the like;
+//! `pg_options_to_table` does so with options.
 //! Each column is a set-returning function of its own, and all run side by side over the one argument.
 
 use super::draft::Planned;
@@ -8,7 +9,8 @@ use super::series::series_node;
 use super::tree::{Series, SeriesOf};
 use crate::error::SqlError;
 use crate::expression::functions::{
-    EACH_NAME, EACH_TEXT, EACH_VALUE, RECORD_COLUMN, element_number, unknown,
+    EACH_NAME, EACH_TEXT, EACH_VALUE, OPTION_NAME, OPTION_VALUE, RECORD_COLUMN, element_number,
+    unknown,
 };
 use crate::expression::{Expr, Function, Scope};
 use crate::names::name_of;
@@ -17,8 +19,11 @@ use crate::values::cast::Coercion;
 use sardonyx::schema::Value;
 use sqlparser::ast::{FunctionArg, FunctionArgExpr, TableAlias};
 
+/// The function that takes an array of options apart: `name=value`.
+const OPTIONS: &str = "pg_options_to_table";
+
 /// The functions, with the type of their argument.
-const FUNCTIONS: [(&str, SqlType); 8] = [
+const FUNCTIONS: [(&str, SqlType); 9] = [
     ("json_each", SqlType::Json),
     ("json_each_text", SqlType::Json),
     ("json_to_record", SqlType::Json),
@@ -27,6 +32,7 @@ const FUNCTIONS: [(&str, SqlType); 8] = [
     ("jsonb_each_text", SqlType::Jsonb),
     ("jsonb_to_record", SqlType::Jsonb),
     ("jsonb_to_recordset", SqlType::Jsonb),
+    (OPTIONS, SqlType::TextArray),
 ];
 
 /// True for the name of such a function.
@@ -89,11 +95,20 @@ pub(crate) fn json_rows(
                 "a column definition list is redundant for a function with OUT parameters",
             ));
         }
-        let (value, of) = match name.ends_with("text") {
-            true => (SqlType::Text, &EACH_TEXT),
-            false => (*kind, &EACH_VALUE),
+        let made = match name {
+            OPTIONS => [
+                ("option_name", &OPTION_NAME, SqlType::Text),
+                ("option_value", &OPTION_VALUE, SqlType::Text),
+            ],
+            _ => {
+                let (value, of) = match name.ends_with("text") {
+                    true => (SqlType::Text, &EACH_TEXT),
+                    false => (*kind, &EACH_VALUE),
+                };
+                [("key", &EACH_NAME, SqlType::Text), ("value", of, value)]
+            }
         };
-        for (column, of, kind) in [("key", &EACH_NAME, SqlType::Text), ("value", of, value)] {
+        for (column, of, kind) in made {
             let call = Expr::Call(Function(of), vec![json.clone(), word(name)]);
             series.of.push(SeriesOf::of(call, kind));
             columns.push((column.to_string(), TypeSpec::plain(kind)));

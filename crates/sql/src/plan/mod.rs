@@ -5,6 +5,7 @@
 
 pub(crate) mod access;
 mod arbiters;
+mod batches;
 pub(crate) mod cascades;
 pub(crate) mod changes;
 pub(crate) mod choice;
@@ -19,11 +20,12 @@ mod frames;
 pub(crate) mod from;
 mod grouping;
 mod groups;
+mod inferred;
 pub(crate) mod insert;
 mod insert_run;
 pub(crate) mod join;
 mod join_classes;
-mod join_columns;
+pub(crate) mod join_columns;
 mod join_keys;
 mod join_order;
 mod join_run;
@@ -34,10 +36,12 @@ mod keyed_values;
 mod locked_run;
 pub(crate) mod merge;
 mod named;
+mod numbers;
 pub(crate) mod output;
 pub(crate) mod parts;
 pub(crate) mod planning;
 mod presence;
+mod pushed;
 pub(crate) mod query;
 pub(crate) mod recursion;
 mod repeatable;
@@ -47,7 +51,7 @@ mod row_lock;
 mod row_locks;
 mod rows_from;
 mod sampled;
-mod scopes;
+pub(crate) mod scopes;
 mod searching;
 pub(crate) mod select;
 pub(crate) mod select_run;
@@ -73,6 +77,7 @@ use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::rows::Table;
 use crate::source::Source;
+use changes::Changes;
 use insert::InsertPlan;
 use merge::MergePlan;
 use parts::PartsPlan;
@@ -80,8 +85,9 @@ use planning::Queries;
 use routine::Statement;
 use sardonyx::schema::Schema;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tree::SelectPlan;
+use triggers::{Event, StatementTriggers};
 use write::{DeletePlan, UpdatePlan};
 
 /// The plan of a statement on data.
@@ -102,8 +108,8 @@ pub(crate) struct Planned {
     pub plan: Plan,
     version: u64,
     tables: Vec<(u16, Arc<Schema>)>,
-    /// True if the statement reads or sets the session's state.
-    asks_session: bool,
+    /// True if the statement reads or sets the session's state, or calls functions of users.
+    pub asks_session: bool,
     /// True if it sets the session's state, or takes its locks: such calls are made once.
     pub sets_session: bool,
     /// True if a query of the statement locks rows.
@@ -117,12 +123,9 @@ pub(crate) struct Planned {
     /// True for a statement that changes rows and is not short, and whose functions notify no session; also for a query
     /// of functions of users, which may take long.
     is_changing: bool,
-    /// The number of runs left in the stage, since the last measured run read few rows.
-    short_runs: AtomicU32,
+    /// True if its last run read few rows. Then the stage tries the next one, up to a bound on its rows.
+    is_usually_short: AtomicBool,
 }
-
-/// The number of runs in the stage after a run that read few rows; then the rows are counted again.
-const SHORT_RUNS: u32 = 32;
 
 impl Planned {
     pub fn new(plan: Plan, version: u64, queries: Queries) -> Self {
@@ -141,7 +144,7 @@ impl Planned {
             is_filling: !is_short
                 && !has_triggers
                 && matches!(&plan, Plan::Insert(insert) if insert.inserts_many()),
-            short_runs: AtomicU32::new(0),
+            is_usually_short: AtomicBool::new(false),
             locks_rows: queries.locks_rows,
             is_short,
             plan,
@@ -154,7 +157,7 @@ impl Planned {
 
     /// True if the plan has this version, does not use the session's state, and does not run aside.
     pub fn is_by_itself(&self, version: u64) -> bool {
-        self.version == version && !self.asks_session && !self.may_run_beside()
+        self.version == version && !self.asks_session && (!self.is_changing || self.is_tried())
     }
 
     /// The tables for which it was made, by number.
@@ -162,31 +165,44 @@ impl Planned {
         self.tables.iter().map(|(number, _)| *number)
     }
 
-    /// True if it currently may run concurrently with other statements.
-    fn may_run_beside(&self) -> bool {
-        self.is_changing && self.short_runs.load(Ordering::Relaxed) == 0
+    /// True if a run that may look at many rows is concurrent with other statements.
+    pub fn may_run_beside(&self) -> bool {
+        self.is_changing
     }
 
-    /// True if this run is concurrent with other statements.
-    pub fn runs_beside(&self) -> bool {
-        if !self.is_changing {
-            return false;
-        }
-        let less = |runs: u32| runs.checked_sub(1);
-        let runs = &self.short_runs;
-        runs.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
-            .is_err()
+    /// True if the stage tries such a run first, up to a bound on its rows.
+    pub fn is_tried(&self) -> bool {
+        self.is_changing && self.is_usually_short.load(Ordering::Relaxed)
     }
 
-    /// Notes that a run read few rows. The next `SHORT_RUNS` runs use the stage, which costs less for few rows.
-    pub fn was_short(&self) {
-        self.short_runs.store(SHORT_RUNS, Ordering::Relaxed);
+    /// Notes whether a run read few rows. The stage costs less for few rows.
+    pub fn was_short(&self, is_short: bool) {
+        self.is_usually_short.store(is_short, Ordering::Relaxed);
     }
 
     /// True if the plan is valid for a state of the tables.
     pub fn holds(&self, version: u64, source: &dyn Source) -> bool {
         let mut tables = self.tables.iter();
         self.version == version && tables.all(|(number, schema)| source.has_schema(*number, schema))
+    }
+}
+
+impl Changes {
+    /// Triggers that run once for the whole statement.
+    pub fn statement_triggers(&self) -> impl Iterator<Item = StatementTriggers<'_>> {
+        let of = self.triggers.iter();
+        of.map(|of| (of, Event::Update, Some(&self.named)))
+    }
+}
+
+impl InsertPlan {
+    /// The triggers of a statement: of the insertion, and of the update of rows that are there.
+    pub fn statement_triggers(&self) -> Vec<Vec<StatementTriggers<'_>>> {
+        let own = self.triggers.iter();
+        let own = own.map(|of| (of, Event::Insert, None));
+        let update = self.conflict.as_ref().and_then(|of| of.update.as_ref());
+        let update = update.map(|(changes, _)| changes.statement_triggers());
+        vec![own.chain(update.into_iter().flatten()).collect()]
     }
 }
 
@@ -203,6 +219,29 @@ impl Plan {
             Plan::Update(plan) => plan.changes.triggers.is_some(),
             Plan::Delete(plan) => plan.triggers.is_some(),
             Plan::Parts(plan) => plan.plans().any(Plan::has_triggers),
+        }
+    }
+
+    /// The triggers of the tables that its parts change, with the changes.
+    pub fn statement_triggers(&self) -> Vec<Vec<StatementTriggers<'_>>> {
+        match self {
+            Plan::Select(_) | Plan::Merge(_) => Vec::new(),
+            Plan::Insert(plan) => plan.statement_triggers(),
+            Plan::Update(plan) => vec![plan.changes.statement_triggers().collect()],
+            Plan::Delete(plan) => {
+                let of = plan.triggers.iter();
+                vec![of.map(|of| (of, Event::Delete, None)).collect()]
+            }
+            Plan::Parts(plan) => plan.plans().flat_map(Plan::statement_triggers).collect(),
+        }
+    }
+
+    /// True if rows of other tables change with those that it finds, perhaps many.
+    pub fn changes_others(&self) -> bool {
+        match self {
+            Plan::Update(plan) => !plan.changes.cascades.is_empty(),
+            Plan::Delete(plan) => plan.takes_others,
+            Plan::Select(_) | Plan::Insert(_) | Plan::Merge(_) | Plan::Parts(_) => false,
         }
     }
 

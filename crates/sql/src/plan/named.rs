@@ -13,12 +13,15 @@ use super::sampled::condition;
 use super::scopes::{placed, scope_of, scope_of_all, scope_of_columns};
 use super::target::key_columns;
 use crate::error::{SqlError, code};
-use crate::expression::{ScopeColumn, ScopeTable};
+use crate::expression::functions::{SEQUENCE_IS_CALLED, SEQUENCE_LAST};
+use crate::expression::{Expr, Function, ScopeColumn, ScopeTable};
 use crate::names::{name_of, qualified};
 use crate::path::schema_of;
 use crate::plan::views::{draft_by_itself, draft_view, kept_query, query_of};
+use crate::types::{SqlType, TypeSpec};
 use crate::views::ViewDefinition;
 use crate::virtual_tables::{Contents, virtual_table};
+use sardonyx::schema::Value;
 use sqlparser::ast::{self, SetExpr, TableAlias, TableFactor};
 use std::sync::Arc;
 
@@ -60,7 +63,10 @@ pub(crate) fn named_table(
                         Some((name, view)) => {
                             named_view(planning, (&name, &view), &alias_name, alias, start)
                         }
-                        None => Err(error),
+                        None => match planning.sequence(name)? {
+                            Some(kept) => named_sequence(&kept, &alias_name, alias, start),
+                            None => Err(error),
+                        },
                     };
                 }
                 found => found?,
@@ -71,6 +77,38 @@ pub(crate) fn named_table(
         }
     };
     let node = FromNode::Leaf(table, start..start + width);
+    Ok((node, placed(of, alias, start)?))
+}
+
+/// The row of a sequence.
+fn named_sequence(
+    kept: &str,
+    alias_name: &str,
+    alias: Option<&TableAlias>,
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let of_sequence = |function| {
+        let name = Expr::Literal(Value::Text(kept.to_string()));
+        Expr::Call(Function(function), vec![name])
+    };
+    let row = vec![
+        of_sequence(&SEQUENCE_LAST),
+        // Numbers that are logged ahead are those that were drawn.
+        Expr::Literal(Value::Int(0)),
+        of_sequence(&SEQUENCE_IS_CALLED),
+    ];
+    let columns = [
+        ("last_value", SqlType::Int8),
+        ("log_cnt", SqlType::Int8),
+        ("is_called", SqlType::Bool),
+    ];
+    let columns = columns.map(|(name, kind)| (name.to_string(), TypeSpec::plain(kind)));
+    let of = ScopeTable {
+        schema: Some(schema_of(kept).to_string()),
+        ..scope_of_columns(alias_name, columns.to_vec())
+    };
+    let places = start..start + of.columns.len();
+    let node = FromNode::Leaf(FromTable::Rows(vec![row]), places);
     Ok((node, placed(of, alias, start)?))
 }
 

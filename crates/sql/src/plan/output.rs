@@ -141,7 +141,7 @@ fn fields_of_row(compiler: &mut Compiler<'_>, tree: &Tree) -> Result<Vec<Item>, 
     }
     let row = compiler.compile(tree)?;
     let kind = row.kind();
-    let fields = fields_in(&row.expr).ok_or_else(|| match kind {
+    let fields = fields_in(&row).ok_or_else(|| match kind {
         SqlType::Record => not_known(),
         kind => SqlError::new(
             code::WRONG_OBJECT_TYPE,

@@ -8,17 +8,18 @@
 
 use super::draft::{NamedKind, NamedQuery};
 use crate::error::{SqlError, code};
-use crate::expression::{Around, Compiler, OuterColumn, Parameters, Scope};
+use crate::expression::{Around, Compiler, OuterColumn, Parameters, Scope, Use, inlined};
 use crate::names::name_of;
 use crate::path::{PUBLIC, local, schema_of};
 use crate::position::of_location;
-use crate::relation::Relation;
+use crate::relation::{Relation, kind, object};
 use crate::rights::{Access, Rights};
 use crate::source::Source;
 use crate::user_types::TypeNames;
 use crate::views::{ViewDefinition, view_named};
 use sardonyx::schema::Schema;
-use sqlparser::ast::{self, ObjectNamePart};
+use sqlparser::ast::{self, Expr as Tree, ObjectNamePart};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -109,6 +110,15 @@ impl Queries {
 }
 
 impl<'a> Planning<'a> {
+    /// An expression as a table keeps it: without calls of users' functions.
+    ///
+    /// # Errors
+    /// As [`inlined`].
+    pub fn without_routines<'t>(&self, tree: &'t Tree) -> Result<Cow<'t, Tree>, SqlError> {
+        let path = self.queries.rights.path();
+        inlined(self.source, path, None, (tree, Use::IndexWhere))
+    }
+
     /// A context for a session with these privileges.
     ///
     /// # Errors
@@ -170,6 +180,9 @@ impl<'a> Planning<'a> {
             found => found?,
         };
         crate::keyspace::check_right(self.source, &self.queries.rights, &relation.name, access)?;
+        if relation.notes.row_security {
+            self.queries.rights.check_owner(&relation.name)?;
+        }
         if access > Access::Read {
             if relation.notes.materialized.is_some() {
                 let text = format!("cannot change materialized view \"{}\"", relation.local());
@@ -213,6 +226,19 @@ impl<'a> Planning<'a> {
         Ok(found)
     }
 
+    /// Finds the sequence of a name, to read its row. Returns its stored name.
+    ///
+    /// # Errors
+    /// `42501` if the session lacks the privilege.
+    pub fn sequence(&mut self, name: &ast::ObjectName) -> Result<Option<String>, SqlError> {
+        let name = self.find(name)?;
+        if object(self.source, kind::SEQUENCE, &name)?.is_none() {
+            return Ok(None);
+        }
+        self.queries.rights.check(&name, Access::Read)?;
+        Ok(Some(name))
+    }
+
     /// Finds the view of a name, to read it. Returns it with its stored name.
     ///
     /// # Errors
@@ -227,6 +253,22 @@ impl<'a> Planning<'a> {
             self.queries.rights.check(&name, Access::Read)?;
         }
         Ok(view.map(|view| (name, view)))
+    }
+
+    /// Plans a text that the database keeps by the rules of now, and by those of earlier versions if the new ones refuse it.
+    ///
+    /// # Errors
+    /// The first error of `plan`.
+    pub fn of_kept_text<R>(
+        &mut self,
+        mut plan: impl FnMut(&mut Planning<'a>) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        plan(self).or_else(|error| {
+            let was_kept = self.parameters.set_kept(true);
+            let planned = plan(self);
+            self.parameters.set_kept(was_kept);
+            planned.map_err(|_| error)
+        })
     }
 
     /// Plans a view, without the scopes of the queries around it and with all privileges.

@@ -1,9 +1,9 @@
 //! Queries, compiled: `SELECT`, `VALUES`, `TABLE`, set operations, and `WITH`.
 
-use super::draft::{Draft, FromTable, NamedKind, NamedQuery};
+use super::draft::{Draft, FromNode, FromTable, NamedKind, NamedQuery};
 use super::planning::{Planning, Queries};
 use super::recursion::draft_recursion;
-use super::routine::{Routine, kind_of as type_of};
+use super::routine::{Routine, columns_of, kind_of as type_of};
 use super::searching::with_clauses;
 use super::select::draft_select;
 use super::set_operation::{draft_branch, draft_sets};
@@ -51,12 +51,23 @@ impl expression::Queries for Queries {
         let parameters = definition.parameters.iter();
         let parameters = parameters.map(|one| type_of(&all, one.kind));
         let result = match &definition.returns {
-            Returns::Value(kind) => type_of(&all, *kind)?,
+            Returns::Value(kind)
+            | Returns::Rows(kind)
+            | Returns::RowOfType(kind)
+            | Returns::RowsOfType(kind) => type_of(&all, *kind)?,
+            Returns::Table(columns) if let [(_, kind)] = &columns[..] => type_of(&all, *kind)?,
+            returns if returns.is_composite() => SqlType::Record,
             _ => SqlType::Void,
         };
+        let fields = match definition.returns.is_composite() {
+            true => columns_of(definition, source)?,
+            false => Vec::new(),
+        };
+        let fields = fields.into_iter().map(|(name, spec)| (name, spec.kind));
+        let routine = Routine::new(definition.clone()).with_fields(fields.collect(), result);
         Ok(PlannedRoutine {
             parameters: parameters.collect::<Result<_, _>>()?,
-            query: Arc::new(Routine::new(definition.clone())),
+            query: Arc::new(routine),
             number: self.next_number(),
             result,
         })
@@ -174,17 +185,20 @@ pub(crate) fn around(draft: Draft) -> Draft {
     Draft::of_rows(FromTable::Derived(Box::new(draft)), &table, columns)
 }
 
-/// Adds the clauses at the end of a query to rows that are ordered only by their columns.
+/// Adds the clauses at the end of a query to rows that have no other columns than they give.
 pub(crate) fn with_tail(
     planning: &mut Planning<'_>,
     mut draft: Draft,
     tail: &Tail<'_>,
 ) -> Result<Draft, SqlError> {
+    let is_of_sets = matches!(&draft.from, Some(FromNode::Leaf(FromTable::Sets(_), _)));
+    let mut compiler = planning.compiler(&draft.scope);
+    let sort = output_order(&mut compiler, &draft.items, &tail.order, is_of_sets)?;
     let scope = Scope::default();
     let mut compiler = planning.compiler(&scope);
     (draft.limit, draft.offset) = limits(&mut compiler, tail)?;
     draft.with_ties = tail.with_ties;
-    draft.sort = output_order(&draft.items, &tail.order)?;
+    draft.sort = sort;
     draft.lock_by(planning, tail.locks)?;
     Ok(draft)
 }

@@ -3,7 +3,7 @@
 use super::draft::{FromNode, FromTable, Planned};
 use super::json_rows::{json_rows, takes_json_apart};
 use super::planning::Planning;
-use super::series::{function, routine_rows, series_node, unnest};
+use super::series::{EXPANDED, expanded_array, function, routine_rows, series_node, unnest};
 use super::tree::Series;
 use crate::error::SqlError;
 use crate::expression::Scope;
@@ -32,6 +32,9 @@ pub(super) fn called(
     let call = (name, arguments);
     if let Some(planned) = routine_rows(planning, around, call, alias, start)? {
         return Ok(planned);
+    }
+    if plain == EXPANDED {
+        return expanded_array(planning, around, call, alias, start);
     }
     match takes_json_apart(&plain) {
         true => json_rows(planning, around, (&plain, arguments), alias, start),

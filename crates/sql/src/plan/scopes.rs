@@ -1,10 +1,10 @@
 //! Scopes: names for the columns of the items in `FROM`.
 
 use crate::error::{SqlError, code};
-use crate::expression::{Scope, ScopeColumn, ScopeTable};
+use crate::expression::{Scope, ScopeColumn, ScopeTable, SystemColumns, text_of_row};
 use crate::names::name_of;
 use crate::relation::{Relation, table_oid};
-use crate::types::TypeSpec;
+use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::TableAlias;
 
 /// The most joined tables.
@@ -71,6 +71,7 @@ pub(crate) fn placed(
         .iter_mut()
         .for_each(|column| column.place += start);
     of.key.iter_mut().for_each(|place| *place += start);
+    of.system.shift(start);
     for (column, renamed) in of.columns.iter_mut().zip(renamed) {
         column.name = name_of(&renamed.name);
     }
@@ -94,6 +95,19 @@ pub(crate) fn together(around: &[&Scope]) -> Scope {
     }
 }
 
+/// The places and types of the columns of the engine's primary key.
+fn stored_key(relation: &Relation) -> Vec<(usize, TypeSpec)> {
+    let keys = relation.schema.primary.key.iter().map(|part| part.column);
+    let of = |number: usize| {
+        let mut columns = relation.columns.iter();
+        let visible = columns.find(|column| column.number == number);
+        let kind = relation.schema.columns[number].kind;
+        let spec = visible.map_or_else(|| SqlType::of_stored(kind), |column| column.spec);
+        (number, spec)
+    };
+    keys.map(of).collect()
+}
+
 /// The scope of a table's columns.
 pub(crate) fn scope_of(relation: &Relation, alias: &str) -> ScopeTable {
     let columns = relation.columns.iter().enumerate();
@@ -106,6 +120,11 @@ pub(crate) fn scope_of(relation: &Relation, alias: &str) -> ScopeTable {
         columns: columns.collect(),
         schema: Some(relation.schema_name().to_string()),
         key: relation.primary_columns(),
+        system: SystemColumns::of(
+            table_oid(relation.number),
+            stored_key(relation),
+            text_of_row,
+        ),
         ..ScopeTable::default()
     }
 }
@@ -121,5 +140,7 @@ pub(super) fn scope_of_all(relation: &Relation, alias: &str) -> ScopeTable {
     for (place, column) in of.columns.iter_mut().enumerate() {
         column.place = place;
     }
+    // The query has not selected a hidden key.
+    of.system = SystemColumns::default();
     of
 }

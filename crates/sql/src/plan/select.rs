@@ -38,10 +38,17 @@ pub(crate) fn draft_select(
     let table = scope.tables.iter().find(|table| !table.alias.is_empty());
     let table = table.map_or_else(String::new, |table| table.alias.clone());
     let condition = match &select.selection {
-        None => None,
-        Some(tree) => Some(planning.compiler(&scope).condition(tree, "WHERE")?),
+        None => Ok(None),
+        Some(tree) => planning.compiler(&scope).condition(tree, "WHERE").map(Some),
     };
-    let (mut grouping, key_sets) = group_keys(planning, select, &scope)?;
+    let condition = match condition {
+        Err(error) => return Err(earlier(planning, select, tail, &scope, false).unwrap_or(error)),
+        condition => condition?,
+    };
+    let (mut grouping, key_sets) = match group_keys(planning, select, &scope) {
+        Err(error) => return Err(earlier(planning, select, tail, &scope, true).unwrap_or(error)),
+        keys => keys?,
+    };
     let is_distinct = select.distinct == Some(Distinct::Distinct);
     let distinct = is_distinct.then_some(&*select.projection);
     let mut windows = Windows::default();
@@ -154,6 +161,44 @@ pub(crate) fn draft_select(
     draft.lock_by(planning, tail.locks)?;
     draft.group_expanded(key_sets);
     Ok(draft.with_calls(sets, windows))
+}
+
+/// The error of the list, or of the order, of a query whose `WHERE` or `GROUP BY` is wrong, too: PostgreSQL reads the list before
+/// both, and the order before the groups. Errors of grouping come last.
+fn earlier(
+    planning: &mut Planning<'_>,
+    select: &Select,
+    tail: &Tail<'_>,
+    scope: &Scope,
+    has_order: bool,
+) -> Option<SqlError> {
+    let (mut windows, mut sets) = (Windows::default(), RowCalls::default());
+    planning.queries.around.wants_groups = false;
+    let read = planning.attempt(|planning| {
+        let compiler = planning.compiler(scope).windowed(&mut windows);
+        let mut compiler = compiler.giving_rows(&mut sets);
+        compiler.name_windows(&select.named_window)?;
+        let items = compile_items(&mut compiler, scope, &select.projection)?;
+        if let (true, Some(tree)) = (has_order, &select.having) {
+            compiler.condition(tree, "HAVING")?;
+        }
+        match has_order {
+            true => input_order(&mut compiler, &items, &tail.order, None).map(|_| ()),
+            false => Ok(()),
+        }
+    });
+    let error = read.err()?;
+    let is_of_names = [
+        code::UNKNOWN_COLUMN,
+        code::UNKNOWN_TABLE,
+        code::UNKNOWN_FUNCTION,
+        code::AMBIGUOUS_COLUMN,
+        code::DATATYPE_MISMATCH,
+        code::INVALID_COLUMN_REFERENCE,
+        code::SYNTAX,
+    ];
+    let is_known = is_of_names.contains(&error.code) || error.code.starts_with("22");
+    (is_known && !planning.queries.around.wants_groups).then_some(error)
 }
 
 impl Draft {

@@ -10,7 +10,9 @@ use crate::error::SqlError;
 use crate::expression::{Environment, Kept};
 use crate::rows::{EachRow, InputRow, Table, Values, each_of};
 use crate::source::Source;
+use crate::virtual_tables::{ComputeRows, VirtualRows};
 use sardonyx::schema::Value;
+use std::rc::Rc;
 
 fn whole(
     expression: Option<&crate::expression::Expr>,
@@ -29,6 +31,31 @@ fn whole(
         }),
         _ => Ok(None),
     }
+}
+
+/// The most rows of a table of the catalogue that a statement keeps.
+const CATALOGUE_ROWS_MAX: usize = 1 << 16;
+
+/// The rows of a table of the catalogue, which are computed once in a statement.
+fn catalogue_rows(
+    compute: ComputeRows,
+    source: &dyn Source,
+    with: &Environment<'_>,
+) -> Result<Rc<VirtualRows>, SqlError> {
+    let Some(reading) = with.reading else {
+        return Ok(Rc::new(compute(source, with)?));
+    };
+    let key = compute as usize;
+    let there = reading.kept.catalogue.borrow().get(&key).cloned();
+    if let Some(there) = there {
+        return Ok(there);
+    }
+    let rows = Rc::new(compute(source, with)?);
+    if rows.len() <= CATALOGUE_ROWS_MAX {
+        let mut kept = reading.kept.catalogue.borrow_mut();
+        kept.insert(key, rows.clone());
+    }
+    Ok(rows)
 }
 
 impl Input {
@@ -53,7 +80,7 @@ impl Input {
             Input::Table(access) => access.walk(source, with, each),
             Input::Join(join) => join.walk(source, with, each),
             Input::Virtual(_, compute) => {
-                let rows = compute(source, with)?;
+                let rows = catalogue_rows(*compute, source, with)?;
                 each_of(rows.iter().map(Vec::as_slice), each)
             }
             Input::Rows(rows) => {
@@ -143,6 +170,9 @@ impl SelectPlan {
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
+        if let Input::Table(access) = &self.input {
+            return access.walk_if(self.filter.as_ref(), source, with, each);
+        }
         let mut filtered = |row: &dyn InputRow| {
             with.context.look_at_row()?;
             match &self.filter {
@@ -245,12 +275,14 @@ impl SelectPlan {
                     collector.take(&Values(&[Value::Int(count.into())]))?;
                 } else {
                     let mut groups = Groups::of(grouping, with);
-                    self.walk(source, with, &mut |row| {
-                        for groups in &mut groups {
-                            groups.add(row, with)?;
-                        }
-                        Ok(true)
-                    })?;
+                    if !self.walk_batches(grouping, &mut groups, source, with)? {
+                        self.walk(source, with, &mut |row| {
+                            for groups in &mut groups {
+                                groups.add(row, with)?;
+                            }
+                            Ok(true)
+                        })?;
+                    }
                     for groups in groups {
                         let wants_more = groups.give(with, &mut |row| {
                             let row = &Values(row);

@@ -7,13 +7,15 @@ use super::routine::{Routine, columns_of};
 use super::scopes::{placed, scope_of_columns, together};
 use super::tree::{Series, SeriesOf};
 use crate::error::{SqlError, code};
-use crate::expression::functions::no_step;
+use crate::expression::functions::{ORDINALS, no_step};
 use crate::expression::{Environment, Expr, Scope, Subquery, is_known};
+use crate::keywords;
 use crate::memory::outside;
 use crate::names::{name_of, qualified};
 use crate::routines::Returns;
 use crate::rows::{EachRow, InputRow, Values};
-use crate::types::{SqlType, TypeSpec};
+use crate::types::{CompositeType, SqlType, TypeSpec};
+use crate::values::composites;
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{
     Expr as Tree, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
@@ -22,6 +24,8 @@ use sqlparser::ast::{
 
 /// The name of the column that `WITH ORDINALITY` adds.
 const ORDINALITY: &str = "ordinality";
+/// The function that gives elements with their numbers.
+pub(super) const EXPANDED: &str = "_pg_expandarray";
 
 /// Compiles a function in `FROM`.
 ///
@@ -37,6 +41,19 @@ pub(crate) fn function(
 ) -> Result<Planned, SqlError> {
     let plain = qualified(name)?.1;
     let (of, spec) = one(planning, around, name, arguments)?;
+    check_no_types(planning, alias)?;
+    if let (SeriesOf::Elements(array, SqlType::Composite(_)), SqlType::Composite(kind)) =
+        (&of, spec.kind)
+    {
+        let series = Series {
+            name: plain,
+            of: vec![SeriesOf::Rows(array.clone(), kind)],
+            is_numbered,
+        };
+        let fields = kind.fields().iter();
+        let columns = fields.map(|field| (field.name.clone(), field.spec));
+        return series_node(series, columns.collect(), alias, start);
+    }
     let own = column_of(&plain).filter(|_| !planning.parameters.has_older_names());
     let named = match own {
         Some(column) => column.to_string(),
@@ -107,17 +124,26 @@ pub(crate) fn unnest(
         series.of.push(of);
         columns.push((series.name.clone(), spec));
     }
+    check_no_types(planning, alias)?;
     series_node(series, columns, alias, start)
 }
 
-/// A call of a function in `FROM`, and the type of its column.
-fn one(
-    planning: &mut Planning<'_>,
-    around: &[&Scope],
-    name: &ObjectName,
-    arguments: &[FunctionArg],
-) -> Result<(SeriesOf, TypeSpec), SqlError> {
-    let tree = Tree::Function(Function {
+/// Checks that columns of a function have no types behind their names. Earlier versions passed over these.
+///
+/// # Errors
+/// `42601` for types.
+fn check_no_types(planning: &Planning<'_>, alias: Option<&TableAlias>) -> Result<(), SqlError> {
+    let mut columns = alias.into_iter().flat_map(|alias| &alias.columns);
+    match columns.any(|column| column.data_type.is_some()) && !planning.parameters.is_kept() {
+        true => Err(SqlError::syntax(
+            "a column definition list is only allowed for functions returning \"record\"",
+        )),
+        false => Ok(()),
+    }
+}
+
+fn call_of(name: &ObjectName, arguments: &[FunctionArg]) -> Tree {
+    Tree::Function(Function {
         name: name.clone(),
         uses_odbc_syntax: false,
         parameters: FunctionArguments::None,
@@ -130,9 +156,61 @@ fn one(
         null_treatment: None,
         over: None,
         within_group: Vec::new(),
-    });
+    })
+}
+
+/// `_pg_expandarray` in `FROM`: the elements `x` of an array, with their numbers `n`.
+///
+/// # Errors
+/// Invalid SQL in the argument; `0A000` for a volatile one.
+pub(super) fn expanded_array(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    (name, arguments): (&ObjectName, &[FunctionArg]),
+    (alias, is_numbered): (Option<&TableAlias>, bool),
+    start: usize,
+) -> Result<Planned, SqlError> {
+    check_no_types(planning, alias)?;
     let visible = together(around);
-    let typed = planning.compiler(&visible).whole(&tree)?;
+    let typed = planning
+        .compiler(&visible)
+        .whole(&call_of(name, arguments))?;
+    let numbers = match &typed.expr {
+        Expr::Call(_, parts) if !typed.expr.is_volatile() => {
+            Expr::Call(crate::expression::Function(&ORDINALS), parts.clone())
+        }
+        _ => {
+            return Err(SqlError::unsupported(
+                "a volatile array is not supported in FROM",
+            ));
+        }
+    };
+    let element = TypeSpec::plain(typed.spec.kind);
+    let series = Series {
+        name: EXPANDED.to_string(),
+        of: vec![
+            SeriesOf::of(typed.expr, element.kind),
+            SeriesOf::of(numbers, SqlType::Int4),
+        ],
+        is_numbered,
+    };
+    let number = TypeSpec::plain(SqlType::Int4);
+    let columns = [("x", element), ("n", number)];
+    let columns = columns.map(|(name, spec)| (name.to_string(), spec));
+    series_node(series, columns.to_vec(), alias, start)
+}
+
+/// A call of a function in `FROM`, and the type of its column.
+fn one(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    name: &ObjectName,
+    arguments: &[FunctionArg],
+) -> Result<(SeriesOf, TypeSpec), SqlError> {
+    let visible = together(around);
+    let typed = planning
+        .compiler(&visible)
+        .whole(&call_of(name, arguments))?;
     let spec = typed.spec;
     let unsupported = || {
         let name = qualified(name).map_or_else(|_| name.to_string(), |(_, name)| name);
@@ -142,7 +220,7 @@ fn one(
     if typed.expr.is_volatile() {
         return Err(unsupported());
     }
-    if matches!(&typed.expr, Expr::Call(function, _) if function.is("_pg_expandarray")) {
+    if matches!(&typed.expr, Expr::Call(function, _) if function.is(EXPANDED)) {
         return Err(unsupported());
     }
     let of = SeriesOf::of(typed.expr, spec.kind);
@@ -168,25 +246,31 @@ pub(crate) fn no_ancestors(
     Ok((node, placed(of, alias, start)?))
 }
 
-/// `pg_get_keywords`: the parser's keywords, which include those of other dialects.
+/// `pg_get_keywords`: the words of PostgreSQL's grammar.
 ///
 /// # Errors
-/// Currently none.
+/// As [`placed`].
 pub(crate) fn keywords(alias: Option<&TableAlias>, start: usize) -> Result<Planned, SqlError> {
-    use sqlparser::keywords::{ALL_KEYWORDS, ALL_KEYWORDS_INDEX, RESERVED_FOR_COLUMN_ALIAS};
     let text = |text: &str| Expr::Literal(Value::Text(text.to_string()));
-    let words = ALL_KEYWORDS.iter().zip(ALL_KEYWORDS_INDEX);
-    let rows = words.map(|(word, keyword)| {
-        let (code, description) = match RESERVED_FOR_COLUMN_ALIAS.contains(keyword) {
-            true => ("R", "reserved"),
-            false => ("U", "unreserved"),
+    let rows = keywords::all().iter().map(|keyword| {
+        let label = match keyword.is_label {
+            true => "can be bare label",
+            false => "requires AS",
         };
-        vec![text(&word.to_lowercase()), text(code), text(description)]
+        vec![
+            text(keyword.word),
+            text(keyword.kind),
+            Expr::Literal(Value::Bool(keyword.is_label)),
+            text(keyword.description()),
+            text(label),
+        ]
     });
     let columns = [
         ("word", SqlType::Text),
         ("catcode", SqlType::OneChar),
+        ("barelabel", SqlType::Bool),
         ("catdesc", SqlType::Text),
+        ("baredesc", SqlType::Text),
     ];
     let columns = columns.map(|(name, kind)| (name.to_string(), TypeSpec::plain(kind)));
     let name = alias.map_or("pg_get_keywords".into(), |alias| name_of(&alias.name));
@@ -221,7 +305,9 @@ impl Series {
     pub fn parts(&self) -> Vec<&Expr> {
         let parts = self.of.iter().flat_map(|of| match of {
             SeriesOf::Numbers { from, to, step } => vec![from, to, step],
-            SeriesOf::Elements(expr, _) | SeriesOf::Value(expr) => vec![expr],
+            SeriesOf::Elements(expr, _) | SeriesOf::Rows(expr, _) | SeriesOf::Value(expr) => {
+                vec![expr]
+            }
             SeriesOf::Routine(call) => call.arguments.iter().collect(),
         });
         parts.collect()
@@ -239,6 +325,9 @@ impl Series {
     ) -> Result<(), SqlError> {
         if let [SeriesOf::Routine(call)] = &self.of[..] {
             return self.rows_of_routine(call, before, with, each);
+        }
+        if let [SeriesOf::Rows(_, of)] = &self.of[..] {
+            return self.fields_of_rows(*of, before, with, each);
         }
         let mut sides = Vec::with_capacity(self.of.len());
         for of in &self.of {
@@ -265,6 +354,36 @@ impl Series {
 }
 
 impl Series {
+    /// The rows of an array, with their fields as columns.
+    fn fields_of_rows(
+        &self,
+        of: CompositeType,
+        before: &dyn InputRow,
+        with: &Environment<'_>,
+        each: EachRow<'_>,
+    ) -> Result<(), SqlError> {
+        let Some(rows) = self.of.first() else {
+            return Ok(());
+        };
+        let mut rows = rows.values(before, with)?;
+        for number in 1.. {
+            let Some(row) = rows.next() else {
+                break;
+            };
+            let mut row = match row {
+                Value::Text(text) => composites::values(of, &text)?,
+                _ => vec![Value::Null; of.fields().len()],
+            };
+            if self.is_numbered {
+                row.push(Value::Int(number));
+            }
+            if !each(&Values(&row))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     fn rows_of_routine(
         &self,
         call: &Subquery,
@@ -275,7 +394,7 @@ impl Series {
         let Some(routine) = Routine::of(call) else {
             return Ok(());
         };
-        let table = routine.rows(call, before, with)?;
+        let table = routine.rows_from(call, before, with)?;
         let rows = table.values.chunks(table.width.max(1));
         for (number, row) in (1..).zip(rows) {
             let mut row = row.to_vec();
@@ -318,7 +437,8 @@ pub(super) fn routine_rows(
         definition.returns,
         Returns::Void | Returns::Value(_) | Returns::Rows(_)
     );
-    if let (true, Some(alias), [(column, _)]) = (is_scalar, alias, &mut columns[..]) {
+    let has_name = definition.outs.iter().any(|out| !out.name.is_empty());
+    if let (true, Some(alias), [(column, _)]) = (is_scalar && !has_name, alias, &mut columns[..]) {
         *column = name_of(&alias.name);
     }
     let series = Series {
@@ -357,6 +477,7 @@ impl SeriesOf {
             Expr::Call(function, arguments) if function.gives_rows() => {
                 SeriesOf::Elements(Expr::Call(function, arguments), kind)
             }
+            Expr::Subquery(call) if call.query.gives_rows() => SeriesOf::Routine(call),
             expr => SeriesOf::Value(expr),
         }
     }
@@ -366,18 +487,31 @@ impl SeriesOf {
     /// # Errors
     /// Evaluation errors.
     pub fn values(&self, before: &dyn InputRow, with: &Environment<'_>) -> Result<Given, SqlError> {
-        let of = |values: Vec<Value>| Ok(Given::Values(values.into_iter()));
+        let of_values = |values: Vec<Value>| Ok(Given::Values(values.into_iter()));
         let (from, to, step) = match self {
             SeriesOf::Numbers { from, to, step } => (from, to, step),
+            SeriesOf::Rows(array, of) => {
+                let array = array.evaluate(before, with)?.into_value();
+                let Value::Text(array) = array else {
+                    return of_values(Vec::new());
+                };
+                let kind = SqlType::Composite(*of);
+                return of_values(crate::values::arrays::values(&array, kind)?);
+            }
             SeriesOf::Elements(array, kind) => {
                 let array = array.evaluate(before, with)?.into_value();
                 let Value::Text(array) = array else {
-                    return of(Vec::new());
+                    return of_values(Vec::new());
                 };
-                return of(crate::values::arrays::values(&array, *kind)?);
+                return of_values(crate::values::arrays::values(&array, *kind)?);
             }
-            SeriesOf::Value(expr) => return of(vec![expr.evaluate(before, with)?.into_value()]),
-            SeriesOf::Routine(call) => return of(vec![call.value(before, with)?]),
+            SeriesOf::Value(expr) => {
+                return of_values(vec![expr.evaluate(before, with)?.into_value()]);
+            }
+            SeriesOf::Routine(call) => match Routine::of(call) {
+                Some(routine) => return of_values(routine.values(call, before, with)?),
+                None => return of_values(vec![call.value(before, with)?]),
+            },
         };
         let whole = |expr: &Expr| {
             Ok::<_, SqlError>(match expr.evaluate(before, with)?.as_ref() {
@@ -386,7 +520,7 @@ impl SeriesOf {
             })
         };
         let (Some(now), Some(to), Some(step)) = (whole(from)?, whole(to)?, whole(step)?) else {
-            return of(Vec::new());
+            return of_values(Vec::new());
         };
         match step {
             0 => Err(no_step()),

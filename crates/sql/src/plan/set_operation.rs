@@ -10,11 +10,12 @@ use super::tail::Tail;
 use super::tree::{Operator, SelectPlan, SetOperation, SetOperations};
 use crate::aggregate::key_of;
 use crate::error::SqlError;
-use crate::expression::{Environment, Scope, Typed};
+use crate::expression::{Environment, Expr, Scope, Typed};
 use crate::memory::Memory;
 use crate::rows::{EachRow, Values};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::values::cast::Coercion;
 use crate::values::order_keys::{check_comparable, has_order_key, order_key_of};
 use sardonyx::schema::Value;
 use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
@@ -55,49 +56,26 @@ pub(crate) fn draft_sets(planning: &mut Planning<'_>, body: &SetExpr) -> Result<
         chain.push((operation(*op, *set_quantifier)?, &**right));
         rest = left;
     }
+    let is_kept = planning.parameters.is_kept();
     let mut drafts = vec![draft_branch(planning, rest)?];
-    let mut operations = Vec::with_capacity(chain.len());
+    let mut operations: Vec<SetOperation> = Vec::with_capacity(chain.len());
     for (operation, branch) in chain.into_iter().rev() {
-        drafts.push(draft_branch(planning, branch)?);
+        let draft = draft_branch(planning, branch)?;
+        operation.check_width(&drafts[0], &draft)?;
+        drafts.push(draft);
         operations.push(operation);
-    }
-    let width = drafts[0].items.len();
-    if let Some(at) = drafts.iter().position(|draft| draft.items.len() != width) {
-        let word = match operations[at - 1].operator {
-            Operator::Union => "UNION",
-            Operator::Intersect => "INTERSECT",
-            Operator::Except => "EXCEPT",
-        };
-        return Err(SqlError::syntax(format!(
-            "each {word} query must have the same number of columns"
-        )));
-    }
-    let scope = Scope::default();
-    let mut columns = Vec::with_capacity(width);
-    for place in 0..width {
-        let mut compiler = planning.compiler(&scope);
-        let typed = drafts.iter().map(|draft| draft.items[place].typed.clone());
-        let mut typed: Vec<Typed> = typed.collect();
-        let are_unknown = typed
-            .iter()
-            .take(2)
-            .all(|one| one.kind() == SqlType::Unknown);
-        if typed.len() > 2 && are_unknown && !compiler.parameters.is_kept() {
-            // The first two decide on a type for both, whatever follows.
-            for one in typed.iter_mut().take(2) {
-                *one = compiler.as_decided(one.clone())?;
-            }
+        if !is_kept {
+            // As PostgreSQL, which knows the types of two queries before it reads the next one.
+            unify(planning, &mut drafts, operation)?;
         }
-        let (expressions, spec) = compiler.unified(typed, "UNION")?;
-        for (draft, expr) in drafts.iter_mut().zip(expressions) {
-            let item = &mut draft.items[place];
-            item.typed.expr = expr;
-            item.typed.spec = spec;
-        }
-        columns.push((drafts[0].items[place].name.clone(), spec));
     }
-    let kinds = columns.iter().map(|(_, spec): &(String, TypeSpec)| *spec);
-    let own_keys = own_keys(kinds);
+    if is_kept {
+        unify_kept(planning, &mut drafts, &operations)?;
+    }
+    let columns = drafts[0].items.iter();
+    let columns = columns.map(|item| (item.name.clone(), item.typed.spec));
+    let columns: Vec<(String, TypeSpec)> = columns.collect();
+    let own_keys = own_keys(columns.iter().map(|(_, spec)| *spec));
     if !operations.iter().all(|operation| operation.is_append()) {
         let mut specs = columns.iter().map(|(_, spec)| spec);
         specs.try_for_each(|spec| check_comparable(spec.kind, "equality"))?;
@@ -114,6 +92,104 @@ pub(crate) fn draft_sets(planning: &mut Planning<'_>, body: &SetExpr) -> Result<
     let mut draft = Draft::of_rows(FromTable::Sets(Box::new(sets)), "*SELECT*", columns);
     draft.has_subqueries = planning.queries.subqueries > before;
     Ok(draft)
+}
+
+/// Gives the columns of the last query, and of those before it, one type each. Those before it have one.
+///
+/// # Errors
+/// `42804` if the types do not match, `42846` if one is not cast to the other by itself; an error in a literal's text; `42883` for a
+/// type without equality.
+fn unify(
+    planning: &mut Planning<'_>,
+    drafts: &mut [Draft],
+    operation: SetOperation,
+) -> Result<(), SqlError> {
+    let scope = Scope::default();
+    let Some((last, before)) = drafts.split_last_mut() else {
+        return Ok(());
+    };
+    for place in 0..last.items.len() {
+        let mut compiler = planning.compiler(&scope);
+        let own = &mut last.items[place].typed;
+        let first = before[0].items[place].typed.clone();
+        let pair = vec![first.clone(), own.clone()];
+        let (mut expressions, spec) = compiler.unified(pair, operation.operator.word())?;
+        own.expr = expressions.pop().unwrap_or(Expr::Literal(Value::Null));
+        own.spec = spec;
+        if first.spec != spec {
+            for draft in before.iter_mut() {
+                let typed = &mut draft.items[place].typed;
+                typed.expr = compiler.coerce(typed.clone(), spec, Coercion::Implicit)?;
+                typed.spec = spec;
+            }
+        }
+        if !operation.is_append() {
+            check_comparable(spec.kind, "equality")?;
+        }
+    }
+    Ok(())
+}
+
+/// The same for the queries of a kept text. In earlier versions all queries together decided, so they do if two of them have
+/// no common type.
+///
+/// # Errors
+/// As [`unify`].
+fn unify_kept(
+    planning: &mut Planning<'_>,
+    drafts: &mut [Draft],
+    operations: &[SetOperation],
+) -> Result<(), SqlError> {
+    let columns = |draft: &Draft| -> Vec<Typed> {
+        draft.items.iter().map(|item| item.typed.clone()).collect()
+    };
+    let before: Vec<Vec<Typed>> = drafts.iter().map(columns).collect();
+    let mut numbered = operations.iter().enumerate();
+    let unified = numbered.try_for_each(|(at, operation)| {
+        let so_far = drafts.get_mut(..at + 2).unwrap_or_default();
+        unify(planning, so_far, *operation)
+    });
+    let (Err(_), Some(last)) = (&unified, operations.last()) else {
+        return unified;
+    };
+    for (draft, columns) in drafts.iter_mut().zip(before) {
+        for (item, typed) in draft.items.iter_mut().zip(columns) {
+            item.typed = typed;
+        }
+    }
+    unify_all(planning, drafts, last.operator.word())
+}
+
+/// Gives the columns of all queries one type each.
+///
+/// # Errors
+/// As [`unify`].
+fn unify_all(
+    planning: &mut Planning<'_>,
+    drafts: &mut [Draft],
+    word: &str,
+) -> Result<(), SqlError> {
+    let scope = Scope::default();
+    for place in 0..drafts[0].items.len() {
+        let mut compiler = planning.compiler(&scope);
+        let typed = drafts.iter().map(|draft| draft.items[place].typed.clone());
+        let (expressions, spec) = compiler.unified(typed.collect(), word)?;
+        for (draft, expr) in drafts.iter_mut().zip(expressions) {
+            let typed = &mut draft.items[place].typed;
+            (typed.expr, typed.spec) = (expr, spec);
+        }
+    }
+    Ok(())
+}
+
+impl Operator {
+    fn word(self) -> &'static str {
+        match self {
+            Operator::Union => "UNION",
+            Operator::Intersect => "INTERSECT",
+            Operator::Except => "EXCEPT",
+        }
+    }
 }
 
 /// Drafts one of the queries. Its `ORDER BY` and `DISTINCT` apply before its columns are converted to common types.
@@ -240,6 +316,20 @@ pub(super) fn key_of_row(
 }
 
 impl SetOperation {
+    /// Checks that two queries have as many columns.
+    ///
+    /// # Errors
+    /// `42601` if they have not.
+    fn check_width(self, one: &Draft, other: &Draft) -> Result<(), SqlError> {
+        match one.items.len() == other.items.len() {
+            true => Ok(()),
+            false => Err(SqlError::syntax(format!(
+                "each {} query must have the same number of columns",
+                self.operator.word()
+            ))),
+        }
+    }
+
     fn is_append(self) -> bool {
         self.operator == Operator::Union && self.is_all
     }

@@ -21,7 +21,7 @@ use crate::memory::Memory;
 use crate::rows::{InputRow, Table, Values};
 use crate::source::Source;
 use crate::types::TypeSpec;
-use crate::values::arrays::made;
+use crate::values::arrays::{accumulated, made};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::{compare, decided};
 use std::any::Any;
@@ -294,10 +294,11 @@ impl Asking<'_> {
                     values.append(row);
                     Ok(true)
                 })?;
-                if kind.element().is_some() {
-                    check_accumulated(&values)?;
-                }
-                let array = made(*kind, values.iter().map(Value::as_ref))?;
+                let values = values.iter().map(Value::as_ref);
+                let array = match kind.element() {
+                    Some(_) => accumulated(values)?,
+                    None => made(*kind, values)?,
+                };
                 Ok(Answer::Value(array))
             }
             Question::Compared(compared) => {
@@ -486,22 +487,5 @@ fn is_same(a: ValueRef<'_>, b: ValueRef<'_>) -> bool {
         (ValueRef::Decimal(..) | ValueRef::NonFinite(_), _)
         | (_, ValueRef::Decimal(..) | ValueRef::NonFinite(_)) => a == b,
         _ => are_same(a, b),
-    }
-}
-
-/// Refuses arrays that are no elements of another one: nulls, and an empty one at the begin.
-///
-/// # Errors
-/// `22004`, `2202E`
-fn check_accumulated(arrays: &[Value]) -> Result<(), SqlError> {
-    let is_empty = |value: &Value| matches!(value, Value::Text(text) if text == "{}");
-    match arrays.first() {
-        Some(first) if is_empty(first) => {
-            Err(SqlError::new("2202E", "cannot accumulate empty arrays"))
-        }
-        _ if arrays.contains(&Value::Null) => {
-            Err(SqlError::new("22004", "cannot accumulate null arrays"))
-        }
-        _ => Ok(()),
     }
 }

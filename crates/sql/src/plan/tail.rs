@@ -119,21 +119,37 @@ pub(crate) fn limits(
     Ok((whole(tail.limit, "LIMIT")?, whole(tail.offset, "OFFSET")?))
 }
 
-/// Compiles an order by columns of the output, by name or number.
+/// Compiles an order of rows that have only the columns of the output: by name, by number, or by an expression of them. Set
+/// operations have no expressions.
 ///
 /// # Errors
-/// `0A000` for other expressions.
+/// Invalid SQL; `0A000` for an expression of set operations.
 pub(crate) fn output_order(
+    compiler: &mut Compiler<'_>,
     items: &[Item],
     order: &[&ast::OrderByExpr],
+    is_of_sets: bool,
 ) -> Result<Vec<SortKey>, SqlError> {
     let mut keys = Vec::with_capacity(order.len());
     for by in order {
-        let place = place_in_output(items, &by.expr, "ORDER BY")?;
-        let place = place.ok_or_else(|| {
-            SqlError::unsupported("ORDER BY here is supported by the result's columns only")
-        })?;
-        keys.push(sort_key(sortable(items[place].typed.clone())?, by)?);
+        let typed = match place_in_output(items, &by.expr, "ORDER BY")? {
+            Some(place) => items[place].typed.clone(),
+            None => {
+                let typed = compiler.decided(&by.expr)?;
+                if is_of_sets {
+                    let text = "invalid UNION/INTERSECT/EXCEPT ORDER BY clause";
+                    let detail =
+                        "Only result column names can be used, not expressions or functions.";
+                    let hint = "Add the expression/function to every SELECT, or move the UNION into a FROM clause.";
+                    return Err(SqlError::unsupported(text).detail(detail).hint(hint));
+                }
+                typed
+            }
+        };
+        let expression = sortable(typed)?;
+        if !expression.is_constant() {
+            keys.push(sort_key(expression, by)?);
+        }
     }
     Ok(keys)
 }

@@ -8,7 +8,7 @@ use crate::aggregate::Grouping;
 use crate::column::ResultColumn;
 use crate::expression::window::WindowCall;
 use crate::expression::{Expr, Scope, SortKey, Subquery};
-use crate::types::SqlType;
+use crate::types::{CompositeType, SqlType};
 use crate::virtual_tables::ComputeRows;
 use std::ops::Range;
 use std::sync::Arc;
@@ -125,6 +125,8 @@ pub(crate) struct JoinStep {
     pub is_lateral: bool,
     /// The estimated number of rows.
     pub expected: f64,
+    /// True if it is based on the numbers of values of unique columns, and else a guess.
+    pub is_counted: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,6 +154,8 @@ pub(crate) enum SeriesOf {
     Numbers { from: Expr, to: Expr, step: Expr },
     /// The elements of an array, and their type.
     Elements(Expr, SqlType),
+    /// The elements of an array of rows, whose fields are the columns.
+    Rows(Expr, CompositeType),
     /// The value of a scalar function.
     Value(Expr),
     /// The rows of a function of a user, which is the only one then.

@@ -1,4 +1,4 @@
-//! Triggers of rows: functions that run before or after the change of each row.
+//! Triggers: functions that run before or after the change of each row, or once for a statement.
 //!
 //! A plan that changes a table has the table's triggers. A function that runs before the change gives the row that is
 //! stored, or leaves the row out; it only reads. The rows whose functions run afterwards are noted in the statement's
@@ -9,11 +9,12 @@ use super::planning::Planning;
 use super::routine::{Given, Host, Outcome, Reader, Routine};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
+use crate::expression::functions::TriggerDepth;
 use crate::indexed::ColumnValue;
 use crate::memory::bytes_of;
 use crate::names::quoted;
 use crate::path::{local, schema_of};
-use crate::relation::{Relation, StoredColumn, TriggerNotes, table_oid};
+use crate::relation::{Relation, StatementEvents, StoredColumn, TriggerNotes, table_oid};
 use crate::rights::Rights;
 use crate::routines::{Language, Returns, RoutineDefinition, all, notify};
 use crate::source::Source;
@@ -40,12 +41,17 @@ impl Event {
         }
     }
 
-    fn is_of(self, notes: &TriggerNotes) -> bool {
+    fn is_in(self, events: StatementEvents) -> bool {
         match self {
-            Event::Insert => notes.inserts,
-            Event::Update => notes.updates,
-            Event::Delete => notes.deletes,
+            Event::Insert => events.inserts,
+            Event::Update => events.updates,
+            Event::Delete => events.deletes,
         }
+    }
+
+    /// True for a trigger that runs for each row of the change.
+    fn is_of(self, notes: &TriggerNotes) -> bool {
+        notes.statement.is_none() && self.is_in(notes.events())
     }
 }
 
@@ -57,6 +63,16 @@ struct Trigger {
     routine: Routine,
     /// The function that computes its condition.
     condition: Option<Routine>,
+}
+
+impl Trigger {
+    /// True if it runs at a time of a change. `set` are the columns that `UPDATE` sets.
+    fn is_due(&self, event: Event, is_before: bool, set: Option<&BTreeSet<usize>>) -> bool {
+        let columns = &self.notes.columns;
+        let sets = |set: &BTreeSet<usize>| columns.iter().any(|of| set.contains(of));
+        let is_set = event != Event::Update || columns.is_empty() || set.is_none_or(sets);
+        self.notes.is_before == is_before && is_set
+    }
 }
 
 /// The triggers of a table, in the order of their names.
@@ -77,7 +93,7 @@ pub(crate) type Rows<'r> = (Option<&'r [Value]>, Option<&'r [Value]>);
 /// The memory of a column's number among those that `UPDATE` sets, at least.
 const BYTES_OF_SET: usize = 16;
 
-/// A changed row whose triggers run at the end of the statement.
+/// A changed row, or a statement, whose triggers run at the end of the statement.
 #[derive(Debug)]
 pub(crate) struct Fired {
     of: Arc<RowTriggers>,
@@ -85,7 +101,12 @@ pub(crate) struct Fired {
     old: Option<Vec<Value>>,
     new: Option<Vec<Value>>,
     set: Option<BTreeSet<usize>>,
+    /// True for triggers that run once, not for each row.
+    is_of_statement: bool,
 }
+
+/// The triggers of a table, a change of the statement, and the columns that `UPDATE` sets.
+pub(crate) type StatementTriggers<'s> = (&'s Arc<RowTriggers>, Event, Option<&'s BTreeSet<usize>>);
 
 /// True if a table has triggers that are on.
 pub(crate) fn has_triggers(relation: &Relation) -> bool {
@@ -145,6 +166,11 @@ impl RowTriggers {
         })
     }
 
+    /// True for the triggers of the same table.
+    pub fn is_of_same_table(&self, other: &RowTriggers) -> bool {
+        self.number == other.number
+    }
+
     /// True if a function runs before or after changes of a kind.
     pub fn has(&self, event: Event, is_before: bool) -> bool {
         let mut triggers = self.triggers.iter();
@@ -158,12 +184,79 @@ impl RowTriggers {
         is_before: bool,
         set: Option<&'t BTreeSet<usize>>,
     ) -> impl Iterator<Item = &'t Trigger> {
+        let all = self.triggers.iter();
+        all.filter(move |one| event.is_of(&one.notes) && one.is_due(event, is_before, set))
+    }
+
+    /// The triggers of a statement that are due.
+    fn due_once<'t>(
+        &'t self,
+        event: Event,
+        is_before: bool,
+        set: Option<&'t BTreeSet<usize>>,
+    ) -> impl Iterator<Item = &'t Trigger> {
         self.triggers.iter().filter(move |one| {
-            let sets = |set: &BTreeSet<usize>| one.notes.columns.iter().any(|of| set.contains(of));
-            let is_set =
-                event != Event::Update || one.notes.columns.is_empty() || set.is_none_or(sets);
-            one.notes.is_before == is_before && event.is_of(&one.notes) && is_set
+            let is_of = |events| event.is_in(events);
+            one.notes.statement.is_some_and(is_of) && one.is_due(event, is_before, set)
         })
+    }
+
+    /// Runs the functions before a statement.
+    ///
+    /// # Errors
+    /// The errors of the functions.
+    pub fn before_statement(
+        &self,
+        host: &mut dyn Host,
+        event: Event,
+        set: Option<&BTreeSet<usize>>,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        for trigger in self.due_once(event, true, set) {
+            self.run_once(host, trigger, event, with)?;
+        }
+        Ok(())
+    }
+
+    /// Notes a statement for the functions that run after it, behind those of its rows.
+    ///
+    /// # Errors
+    /// `53200` if the changes of the statement take too much memory.
+    pub fn note_statement(
+        self: &Arc<Self>,
+        event: Event,
+        set: Option<&BTreeSet<usize>>,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        if self.due_once(event, false, set).next().is_none() {
+            return Ok(());
+        }
+        with.context.check_waiting(size_of::<Fired>())?;
+        let fired = Fired {
+            of: self.clone(),
+            event,
+            old: None,
+            new: None,
+            set: set.cloned(),
+            is_of_statement: true,
+        };
+        with.context.waiting.borrow_mut().push(Box::new(fired));
+        Ok(())
+    }
+
+    fn run_once(
+        &self,
+        host: &mut dyn Host,
+        trigger: &Trigger,
+        event: Event,
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        match self.holds(host, trigger, (None, None), with)? {
+            true => self
+                .call(host, trigger, event, (None, None), with)
+                .map(drop),
+            false => Ok(()),
+        }
     }
 
     /// Runs the functions before a change. Returns the row that is stored, or deleted; `None` if it is left out.
@@ -240,6 +333,7 @@ impl RowTriggers {
             old: old.map(<[Value]>::to_vec),
             new: new.map(<[Value]>::to_vec),
             set: set.cloned(),
+            is_of_statement: false,
         };
         with.context.waiting.borrow_mut().push(Box::new(fired));
         Ok(())
@@ -284,7 +378,10 @@ impl RowTriggers {
                 true => "BEFORE",
                 false => "AFTER",
             }),
-            text("ROW"),
+            text(match trigger.notes.statement {
+                Some(_) => "STATEMENT",
+                None => "ROW",
+            }),
             text(event.word()),
             Value::Int(table_oid(self.number).into()),
             text(local(&self.table)),
@@ -304,6 +401,7 @@ impl RowTriggers {
             rows: (new, old),
             about: &about,
         };
+        let _deeper = TriggerDepth::enter();
         match trigger.routine.call(host, given, with)? {
             Outcome::Row(row) => Ok(row),
             _ => Ok(None),
@@ -317,6 +415,12 @@ impl Fired {
     /// # Errors
     /// The errors of the functions.
     pub fn run(&self, host: &mut dyn Host, with: &Environment<'_>) -> Result<(), SqlError> {
+        if self.is_of_statement {
+            for trigger in self.of.due_once(self.event, false, self.set.as_ref()) {
+                self.of.run_once(host, trigger, self.event, with)?;
+            }
+            return Ok(());
+        }
         let rows = (self.old.as_deref(), self.new.as_deref());
         for trigger in self.of.due(self.event, false, self.set.as_ref()) {
             if self.of.holds(host, trigger, rows, with)? {
@@ -334,12 +438,14 @@ fn condition_function(text: &str) -> RoutineDefinition {
         schema: String::new(),
         name: quoted("WHEN"),
         parameters: Vec::new(),
+        outs: Vec::new(),
         returns: Returns::Value(SqlType::Bool.oid()),
         language: Language::Plpgsql,
         body: format!("BEGIN RETURN ({text}); END"),
         volatility: 'v',
         is_strict: false,
         owner: String::new(),
+        is_definer: false,
     }
 }
 
@@ -355,7 +461,7 @@ pub(crate) fn check(
 ) -> Result<(), SqlError> {
     if let Some(text) = &notes.condition {
         let condition = condition_function(text);
-        let routine = Routine::of_trigger(condition, relation.number);
+        let routine = Routine::of_trigger(condition, relation.number).declared();
         routine.code(source, rights)?;
     }
     // Its tables may come later.

@@ -6,11 +6,14 @@ use super::query::draft_query;
 use super::series::may_have_older_names;
 use crate::error::{SqlError, code};
 use crate::expression::Parameters;
+use crate::lexer::tokens;
+use crate::path::local;
 use crate::relation;
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::views::{ViewColumn, ViewDefinition, views};
 use sqlparser::ast::{Query, Statement};
+use sqlparser::tokenizer::Token;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -147,6 +150,29 @@ pub(crate) fn query_width(source: &dyn Source, view: &ViewDefinition) -> Result<
     let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()))?;
     let (draft, ()) = draft_text(&mut planning, &view.query, |_| Ok(()))?;
     Ok(draft.items.len())
+}
+
+/// The stored names of the tables and views that a query's text names itself.
+///
+/// # Errors
+/// Errors of [`draft_view`].
+pub(crate) fn names_in(source: &dyn Source, text: &str) -> Result<BTreeSet<String>, SqlError> {
+    let mut parameters = Parameters::default();
+    let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()))?;
+    draft_text(&mut planning, text, |_| Ok(()))?;
+    // The names that its views name are of the same set.
+    let tokens = tokens(text).unwrap_or_default();
+    let words: BTreeSet<String> = tokens
+        .into_iter()
+        .filter_map(|token| match token.token {
+            Token::Word(word) if word.quote_style.is_some() => Some(word.value),
+            Token::Word(word) => Some(word.value.to_lowercase()),
+            _ => None,
+        })
+        .collect();
+    let mut names = planning.queries.names;
+    names.retain(|name| words.contains(local(name)));
+    Ok(names)
 }
 
 /// The stored names of the tables and views that a view reads, including those that its views read.

@@ -121,7 +121,7 @@ impl Windowed {
         };
         let mut sorted = order.to_vec();
         let whole = |a: &usize, b: &usize| compared(0..width, *a, *b);
-        super::sorting::sort(&mut sorted, whole, || with.context.check_interrupted())?;
+        super::sorting::sort(&mut sorted, whole, || with.context.between_rows())?;
         order.copy_from_slice(&sorted);
         for part in order.chunk_by(|a, b| compared(0..sort.partition, *a, *b).is_eq()) {
             let mut peers = Vec::with_capacity(part.len());

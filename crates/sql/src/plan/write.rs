@@ -12,7 +12,7 @@ use crate::expression::{Environment, Kept, Scope};
 use crate::rows::{InputRow, Table, Values};
 use crate::source::Source;
 use crate::write_target::WriteTarget;
-use sardonyx::schema::Value;
+use sardonyx::schema::{OnDelete, Value};
 use sqlparser::ast::{self, FromTable, SelectItem, UpdateTableFromKind};
 use std::sync::Arc;
 
@@ -31,6 +31,8 @@ pub(crate) struct DeletePlan {
     pub returning: Option<Output>,
     /// True if foreign keys refer to the table's rows.
     pub is_referenced: bool,
+    /// True if rows of other tables are deleted or changed with them.
+    pub takes_others: bool,
     pub triggers: Option<Arc<RowTriggers>>,
 }
 
@@ -84,6 +86,7 @@ pub(crate) fn plan_delete(
     Ok(DeletePlan {
         triggers: RowTriggers::of(planning, &draft.relation)?,
         is_referenced: is_referenced(planning.source, draft.relation.number),
+        takes_others: takes_others(planning.source, draft.relation.number),
         target: draft.finish(planning, delete.selection.as_ref())?,
         returning,
     })
@@ -119,6 +122,16 @@ pub(crate) fn whole_row(row: &dyn InputRow, width: usize) -> Result<Vec<Value>, 
         values.push(row.value(column)?.to_value());
     }
     Ok(values)
+}
+
+/// True if rows are deleted or changed with rows of this table that are deleted.
+fn takes_others(source: &dyn Source, number: u16) -> bool {
+    let referring = source.referring(number);
+    let mut schemas = referring.iter().filter_map(|by| source.schema(*by));
+    schemas.any(|schema| {
+        let mut keys = schema.foreign_keys.iter();
+        keys.any(|key| key.table == number && key.on_delete != OnDelete::Restrict)
+    })
 }
 
 /// Returns the values of some columns.

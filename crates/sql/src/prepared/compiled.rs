@@ -10,6 +10,7 @@ use crate::plan::series::may_have_older_names;
 use crate::plan::{Plan, Planned};
 use crate::source::Source;
 use crate::types::SqlType;
+use sqlparser::ast::Statement;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -36,6 +37,30 @@ impl Prepared {
             Some(types) => types.iter().map(|kind| Some(*kind)).collect(),
             None => self.declared.clone(),
         }
+    }
+
+    /// True if it runs a statement of `PREPARE`, or explains it.
+    pub(crate) fn is_execute(&self) -> bool {
+        let of = match &self.statement {
+            Some(Statement::Explain { statement, .. }) => Some(&**statement),
+            other => other.as_ref(),
+        };
+        matches!(of, Some(Statement::Execute { .. }))
+    }
+
+    /// The explanation of the statement that it names, if it is `EXPLAIN EXECUTE`.
+    pub(crate) fn explaining(&self, inner: &Prepared) -> Option<Prepared> {
+        if !matches!(self.statement, Some(Statement::Explain { .. })) {
+            return None;
+        }
+        let mut whole = self.statement.clone()?;
+        if let Statement::Explain { statement, .. } = &mut whole {
+            **statement = inner.statement.clone()?;
+        }
+        let declared: Vec<_> = inner.parameters().iter().copied().map(Some).collect();
+        // The inner text has the words by which a statement is known to read or set the session's state.
+        let made = Prepared::new(inner.text.clone(), Some(whole), &declared);
+        Some(made.with_rights(inner.rights()))
     }
 
     /// True if it has a plan of this version of the catalogue that reads nothing of the session.

@@ -3,7 +3,9 @@
 //!
 //! Invariant: a field that was added later has a default, so objects of earlier versions are read.
 
+use crate::access_methods::Method;
 use crate::on_commit::OnCommit;
+use sardonyx_rows::condition::SqlCheck;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +50,12 @@ pub(crate) struct TableNotes {
     /// The columns of indexes whose nulls come first in ascending order, or last in descending, by the indexes' names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_nulls: BTreeMap<String, BTreeSet<usize>>,
+    /// The methods of indexes that are declared with others than `btree`, by the indexes' names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub methods: BTreeMap<String, Method>,
+    /// Indexes that are in the catalogue alone, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub listed: BTreeMap<String, ListedIndex>,
     /// The query of a materialized view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub materialized: Option<String>,
@@ -57,7 +65,10 @@ pub(crate) struct TableNotes {
     /// The effect of a commit on a temporary table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_commit: Option<OnCommit>,
-    /// The triggers of its rows, by their names.
+    /// `ENABLE ROW LEVEL SECURITY`: there are no policies, so only its owners see its rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub row_security: bool,
+    /// Its triggers, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub triggers: BTreeMap<String, TriggerNotes>,
     /// The notes of columns by their numbers.
@@ -65,7 +76,56 @@ pub(crate) struct TableNotes {
     pub columns: BTreeMap<usize, ColumnNotes>,
 }
 
-/// A trigger that runs for each row.
+/// An index that no query reads: the engine has no structure for its method.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct ListedIndex {
+    pub method: Method,
+    pub parts: Vec<ListedPart>,
+    /// `INCLUDE`: the numbers of the columns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub included: Vec<usize>,
+    /// `WHERE`, as the engine keeps conditions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+}
+
+/// A column or an expression of a listed index.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct ListedPart {
+    #[serde(flatten)]
+    pub of: ListedOf,
+    /// The operator class, if it is not the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+}
+
+/// The subject of a part of a listed index.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ListedOf {
+    /// A column's number.
+    Column(usize),
+    /// An expression, as the engine keeps conditions, and the number of its type.
+    Expression(String, u32),
+}
+
+impl ListedIndex {
+    /// True if it reads a column, or has one of its columns by `INCLUDE`.
+    pub fn reads(&self, column: usize) -> bool {
+        let read = |text: &String| {
+            let kept = SqlCheck::parse(text).ok().flatten();
+            kept.is_some_and(|kept| kept.columns.iter().any(|there| there.number == column))
+        };
+        self.included.contains(&column)
+            || self.condition.as_ref().is_some_and(read)
+            || self.parts.iter().any(|part| match &part.of {
+                ListedOf::Column(number) => *number == column,
+                ListedOf::Expression(text, _) => read(text),
+            })
+    }
+}
+
+/// A trigger, of rows or of statements.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct TriggerNotes {
     /// The number of its function.
@@ -86,6 +146,32 @@ pub(crate) struct TriggerNotes {
     /// `DISABLE TRIGGER`
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_off: bool,
+    /// The events of a trigger that runs once for a statement. It has none of the others, so earlier versions run it never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<StatementEvents>,
+}
+
+/// The statements for which a trigger runs once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct StatementEvents {
+    pub inserts: bool,
+    pub updates: bool,
+    pub deletes: bool,
+    /// `TRUNCATE` of a table with such a trigger is refused.
+    pub truncates: bool,
+}
+
+impl TriggerNotes {
+    /// The events of a trigger, of rows or of statements: it runs for those that are set.
+    pub fn events(&self) -> StatementEvents {
+        self.statement.unwrap_or(StatementEvents {
+            inserts: self.inserts,
+            updates: self.updates,
+            deletes: self.deletes,
+            truncates: false,
+        })
+    }
 }
 
 /// Properties of a foreign key, or of when a unique key is checked, that the engine's schema does not have.

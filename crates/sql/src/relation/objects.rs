@@ -28,6 +28,8 @@ pub(crate) mod kind {
     pub const EXTENSION: &str = "extension";
     /// The name of a primary key that was given one; the body is its table's number.
     pub const PRIMARY: &str = "primary";
+    /// The name of an index that is in the catalogue alone; the body is its table's number.
+    pub const LISTED: &str = "listed";
     /// The number of a table that is a materialized view, whose notes have the query.
     pub const MATERIALIZED: &str = "materialized";
 }

@@ -2,7 +2,7 @@
 
 use super::{Returns, RoutineDefinition, numbered};
 use crate::error::SqlError;
-use crate::names::{quoted, quoted_literal};
+use crate::names::{is_wrapped, quoted, quoted_literal};
 use crate::path::{kept, written, written_whole};
 use crate::relation::{Relation, TriggerNotes};
 use crate::source::Source;
@@ -25,13 +25,26 @@ impl RoutineDefinition {
         source: &dyn Source,
         with_defaults: bool,
     ) -> Result<String, SqlError> {
-        let mut parameters = Vec::with_capacity(self.parameters.len());
-        for parameter in &self.parameters {
-            let mut text = type_name(source, parameter.kind)?;
-            if !parameter.name.is_empty() {
-                text = format!("{} {text}", quoted(&parameter.name));
+        let mut defaults = self.parameters.iter().map(|one| one.default.as_ref());
+        let mut parameters = Vec::new();
+        for (name, kind, mode) in self.all_arguments() {
+            let mut text = type_name(source, kind)?;
+            if !name.is_empty() {
+                text = format!("{} {text}", quoted(name));
             }
-            if let (Some(default), true) = (&parameter.default, with_defaults) {
+            text = match mode {
+                "b" => format!("INOUT {text}"),
+                "o" => format!("OUT {text}"),
+                "t" => continue,
+                _ if self.is_procedure() => format!("IN {text}"),
+                _ => text,
+            };
+            let default = if mode == "o" {
+                None
+            } else {
+                defaults.next().flatten()
+            };
+            if let (Some(default), true) = (default, with_defaults) {
                 text = format!("{text} DEFAULT {default}");
             }
             parameters.push(text);
@@ -47,9 +60,14 @@ impl RoutineDefinition {
         Ok(match &self.returns {
             Returns::Void => "void".into(),
             Returns::Trigger => "trigger".into(),
-            Returns::Value(kind) => type_name(source, *kind)?,
-            Returns::Rows(kind) => format!("SETOF {}", type_name(source, *kind)?),
+            Returns::Value(kind) | Returns::RowOfType(kind) => type_name(source, *kind)?,
+            Returns::Rows(kind) | Returns::RowsOfType(kind) => {
+                format!("SETOF {}", type_name(source, *kind)?)
+            }
             Returns::RowsOf(table) => format!("SETOF {}", written(table)),
+            Returns::RowOf(table) => written(table),
+            Returns::Row(_) => "record".into(),
+            Returns::Table(_) if !self.outs.is_empty() => "SETOF record".into(),
             Returns::Table(columns) => {
                 let mut written = Vec::with_capacity(columns.len());
                 for (name, kind) in columns {
@@ -72,14 +90,26 @@ impl RoutineDefinition {
             _ => "",
         };
         let strict = if self.is_strict { " STRICT" } else { "" };
-        let line = match (volatility, strict) {
-            ("", "") => String::new(),
-            _ => format!("{volatility}{strict}\n"),
+        let definer = match self.is_definer {
+            true => " SECURITY DEFINER",
+            false => "",
         };
+        let mut line = format!("{volatility}{strict}{definer}");
+        if !line.is_empty() {
+            line.push('\n');
+        }
         // The quotes differ from all of the body.
         let mut quote = "$function$".to_string();
         while self.body.contains(&quote) {
             quote.insert(quote.len() - 1, 'x');
+        }
+        if self.is_procedure() {
+            return Ok(format!(
+                "CREATE OR REPLACE PROCEDURE {name}({})\n LANGUAGE {}\nAS {quote}{}{quote}\n",
+                self.parameters_as_sql(source, true)?,
+                self.language.name(),
+                self.body
+            ));
         }
         Ok(format!(
             "CREATE OR REPLACE FUNCTION {name}({})\n RETURNS {}\n LANGUAGE {}\n{line}AS {quote}{}{quote}\n",
@@ -113,23 +143,32 @@ pub(crate) fn trigger_as_sql(
             format!(" OF {}", columns.join(", "))
         }
     };
+    let all = notes.events();
     let events = [
-        (notes.inserts, "INSERT".to_string()),
-        (notes.deletes, "DELETE".to_string()),
-        (notes.updates, format!("UPDATE{of}")),
+        (all.inserts, "INSERT".to_string()),
+        (all.deletes, "DELETE".to_string()),
+        (all.updates, format!("UPDATE{of}")),
+        (all.truncates, "TRUNCATE".to_string()),
     ];
     let events = events.into_iter().filter(|(is_there, _)| *is_there);
     let events: Vec<String> = events.map(|(_, word)| word).collect();
     let when = notes.condition.as_ref();
-    let when = when.map_or(String::new(), |text| format!("WHEN (({text})) "));
+    let when = when.map_or(String::new(), |text| match is_wrapped(text) {
+        true => format!("WHEN ({text}) "),
+        false => format!("WHEN (({text})) "),
+    });
     let table = match is_whole {
         true => written_whole(&relation.name),
         false => written(&relation.name),
     };
+    let each = match notes.statement {
+        Some(_) => "STATEMENT",
+        None => "ROW",
+    };
     let arguments = notes.arguments.iter().map(|one| quoted_literal(one));
     let arguments: Vec<String> = arguments.collect();
     Ok(Some(format!(
-        "CREATE TRIGGER {} {} {} ON {table} FOR EACH ROW {when}EXECUTE FUNCTION {}({})",
+        "CREATE TRIGGER {} {} {} ON {table} FOR EACH {each} {when}EXECUTE FUNCTION {}({})",
         quoted(name),
         if notes.is_before { "BEFORE" } else { "AFTER" },
         events.join(" OR "),

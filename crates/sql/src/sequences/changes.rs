@@ -72,7 +72,7 @@ impl SequenceChanges {
 pub(crate) struct Changed {
     /// The bounds that it raised, up to which numbers may be used.
     pub raised: HashMap<String, i128>,
-    /// The sequences that it made.
+    /// Sequences created in the transaction, with their counters.
     pub made: HashMap<String, Counter>,
     /// The sequences of others that it dropped; one of the same name may have been made since.
     pub dropped: BTreeSet<String>,

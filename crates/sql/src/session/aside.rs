@@ -2,74 +2,49 @@
 //! stage. Its commit is one short call in the stage, which compares the rows that it read and makes its changes.
 //!
 //! A transaction moves aside after some statements ([`Database::set_aside_from`]), or at one that may take long. Before
-//! that, to run a few statements again costs less than a snapshot. Its earlier statements are run once more there. The
-//! session remembers all statements ([`History`](super::history::History)). If rows that the transaction read were
-//! changed meanwhile, the stage runs the statements again and compares their results with the client's replies.
-//! Transactions that call a procedure of the program, or define objects that only the stage can define, always run so.
+//! that, to run a few statements again costs less than a snapshot. If its end is in the same flight, the stage tries it
+//! first ([`super::unit`]). Its earlier statements are run once more aside. The session remembers all statements
+//! ([`History`](super::history::History)). If rows that the transaction read were changed meanwhile, the stage runs the
+//! statements again and compares their results with the client's replies. Transactions that call a procedure of the
+//! program, or rewrite a table whose rows take too much memory, always run so, within a bound
+//! ([`History::run_again`](super::history::History::run_again)).
 //!
 //! Definitions are made in its rows, a store of tables that only the transaction sees. Plans over them have versions of
 //! the catalogue of their own ([`own_version`]).
 //!
 //! Invariant: while a transaction has its rows aside, all of its statements ran there.
 
+mod leaving;
+mod steps;
+
+pub(super) use steps::is_commit;
+
+use super::again::end_of;
 use super::beside::{Came, Work};
 use super::state::{OpenTransaction, Reading, TransactionState};
 use super::unit::{self, Unit, UnitDone};
 use super::{Session, spans};
-use crate::class::Class;
 use crate::constraints;
 use crate::database::Database;
 use crate::error::{SqlError, code};
-use crate::names::of_public;
+use crate::idle_rows::{Aside, Kept};
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step, Tag};
 use crate::signals::Effects;
+use crate::temporary;
 use crate::violations::explained;
 use crate::write_target::WriteTarget;
+use sardonyx::errors::SnapshotEnded;
 use sardonyx::low_level::LeftRows;
-use sardonyx::rows::OpenRows;
-use sardonyx::{Error, Snapshot, Ticket, Transaction};
+use sardonyx::{Error, Ticket, Transaction};
 use sardonyx_base::channels::Posted;
 use sardonyx_base::waiting;
-use sqlparser::ast::Statement;
+use sardonyx_rows::TableError;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use steps::{Again, can_be_tried, is_control, is_long_to_its_end, is_possible};
 use tracing::{Instrument, Span};
-
-/// The most bytes that a transaction keeps aside.
-const BYTES_MAX: usize = 256 << 20;
-
-/// The rows of an open transaction that runs aside, with their snapshot.
-#[derive(Debug)]
-pub(crate) struct Aside {
-    pub rows: OpenRows,
-    /// The state in which they began.
-    snapshot: Snapshot,
-    /// The version of the catalogue in its snapshot, and the group with which that is durable.
-    pub version: u64,
-    group: u64,
-    pub effects: Effects,
-}
-
-/// The same as a session keeps it, shared by threads.
-#[derive(Debug)]
-pub(crate) struct Kept(Mutex<Aside>);
-
-impl Kept {
-    pub fn new(aside: Aside) -> Box<Kept> {
-        Box::new(Kept(Mutex::new(aside)))
-    }
-
-    pub fn get(&mut self) -> &mut Aside {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn take(self: Box<Kept>) -> Aside {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// A version of the catalogue that no other transaction sees, for plans over a transaction's own definitions.
 pub(super) fn own_version() -> u64 {
@@ -79,67 +54,19 @@ pub(super) fn own_version() -> u64 {
 /// The versions that others see are counted from 0.
 static OWN_VERSIONS: AtomicU64 = AtomicU64::new(1 << 63);
 
-/// True if a statement can run aside. A table that the commit empties or drops needs the stage.
-fn is_possible(statement: &Prepared, database: &Database) -> bool {
-    match (statement.class(), statement.statement()) {
-        (Class::Define, _) => !statement.ends_at_commit(),
-        (_, Some(Statement::Call(function))) => {
-            let name = of_public(&function.name);
-            name.is_ok_and(|name| database.registered(&name).is_none())
-        }
-        _ => true,
-    }
-}
-
-/// The same step again, if it defines something.
-fn definition_of(step: &Step) -> Option<Step> {
-    match step {
-        Step::Execute {
-            statement,
-            parameters,
-            rows_max,
-        } if statement.class() == Class::Define => Some(Step::Execute {
-            statement: statement.clone(),
-            parameters: parameters.clone(),
-            rows_max: *rows_max,
-        }),
-        _ => None,
-    }
-}
-
-/// True if a step begins or ends a transaction or a part of one, or nothing.
-fn is_control(step: &Step) -> bool {
-    match step {
-        Step::Execute { statement, .. } => statement.class() == Class::Control,
-        Step::Copy { .. } => false,
-        Step::Sync | Step::Fail(_) => true,
-    }
-}
-
-/// True if a step is the commit of a transaction.
-fn is_commit(step: &Step) -> bool {
-    match step {
-        Step::Execute { statement, .. } => {
-            matches!(
-                statement.statement(),
-                Some(Statement::Commit { chain: false, .. })
-            )
-        }
-        _ => false,
-    }
-}
-
 impl Session {
     /// Bytes that the open transaction keeps aside.
     #[doc(hidden)]
     pub fn bytes_aside(&mut self) -> usize {
-        match &mut self.state.transaction {
+        self.withdraw();
+        let bytes = match &mut self.state.transaction {
             TransactionState::Open(open) => {
                 open.aside.as_mut().map(|aside| aside.get().rows.bytes())
             }
             _ => None,
-        }
-        .unwrap_or_default()
+        };
+        self.deposit();
+        bytes.unwrap_or_default()
     }
 
     /// True if the next steps run aside. If so, the transaction has its rows there.
@@ -147,11 +74,12 @@ impl Session {
     /// # Errors
     /// An interruption of the wait for a snapshot; the engine's.
     pub(super) fn goes_aside(&mut self, steps: &VecDeque<Step>) -> Result<bool, SqlError> {
+        let is_too_long = std::mem::take(&mut self.is_too_long);
         let database = &self.database;
         let TransactionState::Open(open) = &mut self.state.transaction else {
             return Ok(false);
         };
-        if open.is_implicit || self.state.settings.ending_at_commit().is_some() {
+        if open.is_implicit || database.aside_from() == usize::MAX {
             return Ok(false);
         }
         let mut statements = steps.iter().filter_map(|step| match step {
@@ -173,19 +101,41 @@ impl Session {
         }
         // The stage would have to run all of it again. The rows stay, so that the client can go back to a savepoint.
         if !open.history.is_whole() {
-            return Err(too_long());
+            return Err(open.cannot_go_on());
         }
         open.is_of_stage |= !is_possible;
         if open.aside.is_some() {
             open.leave_aside();
             return Ok(false);
         }
-        let is_long = open.history.len() >= database.aside_from()
-            || steps.len() > unit::SHORT_STATEMENTS_MAX
-            || steps.iter().any(|step| unit::is_long_step(step, database));
         let ends = steps.iter().any(is_commit);
-        if open.is_of_stage || !is_long || ends || open.read_only {
+        // Its statements run again, which may take long.
+        let is_again = is_too_long || open.is_reclaimed;
+        let is_long = || match ends {
+            true => is_long_to_its_end(steps, |step| unit::is_long_step(step, database)),
+            false => {
+                open.history.len() >= database.aside_from()
+                    || steps.len() > unit::SHORT_STATEMENTS_MAX
+                    || steps.iter().any(|step| unit::is_long_step(step, database))
+            }
+        };
+        if open.is_of_stage || open.read_only || !(is_again || is_long()) {
             return Ok(false);
+        }
+        let is_plain = open.savepoints.is_empty() && open.signals.is_empty() && !open.defines;
+        if ends && !is_again && is_plain && can_be_tried(steps) && self.leave_session(steps)? {
+            self.is_tried = true;
+            return Ok(false);
+        }
+        let database = &self.database;
+        let TransactionState::Open(open) = &mut self.state.transaction else {
+            return Ok(false);
+        };
+        // Its rows may be lost, or its snapshot ended, at each flight.
+        let again_max = database.again_max();
+        match steps.is_empty() {
+            true => open.history.describe_again(again_max)?,
+            false => open.history.run_again(again_max, end_of(steps, false))?,
         }
         let (snapshot, version, group) = match &open.reading {
             // The transaction has waited until the snapshot was durable.
@@ -198,12 +148,14 @@ impl Session {
         };
         let rows = snapshot
             .open()?
-            .with_bytes_max(BYTES_MAX)
+            .with_bytes_max(database.aside_bytes_max())
             .counted_in(database.memory().clone());
         open.is_new_aside = true;
+        open.is_reclaimed = false;
         open.reading = Reading::Live;
         open.aside = Some(Kept::new(Aside {
             rows,
+            number: database.idle().next_number(),
             snapshot,
             version,
             group,
@@ -212,19 +164,35 @@ impl Session {
         Ok(true)
     }
 
+    /// True if the plans of all statements say that they neither read nor set the session's state, and call no functions of
+    /// users, also not by views and triggers. The statements of a text have no plans yet.
+    ///
+    /// # Errors
+    /// An interruption of the planning.
+    fn leave_session(&mut self, steps: &VecDeque<Step>) -> Result<bool, SqlError> {
+        for step in steps.iter().filter(|step| !is_control(step)) {
+            let Step::Execute { statement, .. } = step else {
+                return Ok(false);
+            };
+            if statement.last_plan().is_none() {
+                match self.describe(statement) {
+                    Err(error) if error.is_interruption() => return Err(statement.placed(error)),
+                    // The run says why.
+                    Err(_) => return Ok(false),
+                    Ok(()) => {}
+                }
+            }
+            let plan = statement.last_plan();
+            if plan.is_none_or(|plan| plan.asks_session || plan.locks_rows) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Runs steps aside, up to and including the commit of the transaction. Returns the rest of the steps.
     pub(super) async fn run_aside(&mut self, steps: &mut VecDeque<Step>) -> UnitDone {
-        let kept = self.state.kept();
-        let state = std::mem::replace(&mut self.state, kept);
-        let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
-        let interrupt = self.state.interrupt.clone();
-        let is_long = unit.has_long_step();
-        let run = || waiting::interruptible(&interrupt, None, || unit.run_aside());
-        let mut done = match is_long {
-            true => waiting::long(run),
-            false => run(),
-        };
-        std::mem::swap(&mut self.state, &mut done.state);
+        let mut done = self.run_to_commit(std::mem::take(steps));
         if done.skips || !done.rest.front().is_some_and(is_commit) {
             return *done;
         }
@@ -237,6 +205,23 @@ impl Session {
             done.skips = true;
         }
         *done
+    }
+
+    /// Runs steps aside, up to the commit of the transaction. Without steps, its earlier ones run if they have not.
+    pub(super) fn run_to_commit(&mut self, steps: VecDeque<Step>) -> Box<UnitDone> {
+        let kept = self.state.kept();
+        let state = std::mem::replace(&mut self.state, kept);
+        let only_again = steps.is_empty();
+        let unit = Unit::new(self.database.clone(), state, steps);
+        let interrupt = self.state.interrupt.clone();
+        let is_long = only_again || unit.has_long_step();
+        let run = || waiting::interruptible(&interrupt, None, || unit.run_aside());
+        let mut done = match is_long {
+            true => waiting::long(run),
+            false => run(),
+        };
+        std::mem::swap(&mut self.state, &mut done.state);
+        done
     }
 
     /// Commits the transaction, which is the next step.
@@ -256,15 +241,37 @@ impl Session {
             snapshot,
             version,
             group,
-            effects,
+            mut effects,
+            ..
         } = aside.take();
-        let committing = Committing::of(effects);
         let span = match done.rest.front() {
             Some(Step::Execute { statement, .. }) => spans::statement(statement),
             _ => Span::none(),
         };
-        span.in_scope(|| constraints::at_commit(&mut rows))?;
         let database = self.database.clone();
+        rows.begin_statement();
+        let at_end = span.in_scope(|| {
+            constraints::at_commit(&mut rows)?;
+            match self.state.settings.ending_at_commit() {
+                Some(schema) => {
+                    let sequences = &mut effects.sequences;
+                    temporary::at_commit(&mut rows, &database, schema, sequences).map(drop)
+                }
+                None => Ok(()),
+            }
+        });
+        if let Err(error) = at_end {
+            let is_of_place = error.is_end() || rows.had_no_room() && error.is_for_memory();
+            return match &mut self.state.transaction {
+                // The stage can do it.
+                TransactionState::Open(open) if is_of_place && open.history.is_whole() => {
+                    open.leave_aside();
+                    Ok(())
+                }
+                _ => Err(error),
+            };
+        }
+        let committing = Committing::of(effects);
         let needs_stage = rows.has_changed_others();
         let installed = match (rows.has_changes(), done.rest.front()) {
             (true, Some(Step::Execute { statement, .. })) => {
@@ -294,19 +301,22 @@ impl Session {
                 Ok(())
             }
             // Without its rows aside, the transaction is run again with the rest, and compared.
-            Err(NotCommitted::Changed) => match &mut self.state.transaction {
-                TransactionState::Open(open) if open.history.is_whole() => {
-                    open.leave_aside();
-                    Ok(())
+            Err(why @ (NotCommitted::Changed | NotCommitted::Ended(_))) => {
+                match (&mut self.state.transaction, why) {
+                    (TransactionState::Open(open), _) if open.history.is_whole() => {
+                        open.leave_aside();
+                        Ok(())
+                    }
+                    (_, NotCommitted::Ended(ended)) => Err(ended),
+                    // Another attempt would not help.
+                    _ if needs_stage => Err(too_long()),
+                    _ => Err(SqlError::new(
+                        code::SERIALIZATION_FAILURE,
+                        "could not serialize access due to concurrent update",
+                    )
+                    .hint("The transaction might succeed if retried.")),
                 }
-                // Another attempt would not help.
-                _ if needs_stage => Err(too_long()),
-                _ => Err(SqlError::new(
-                    code::SERIALIZATION_FAILURE,
-                    "could not serialize access due to concurrent update",
-                )
-                .hint("The transaction might succeed if retried.")),
-            },
+            }
             Err(NotCommitted::Error(error)) => {
                 let explained = database
                     .tables()
@@ -415,6 +425,8 @@ impl Committing {
 enum NotCommitted {
     /// Rows that it read have changed.
     Changed,
+    /// Its snapshot was ended.
+    Ended(SqlError),
     Error(SqlError),
 }
 
@@ -422,14 +434,17 @@ impl From<Error> for NotCommitted {
     fn from(error: Error) -> Self {
         match error {
             Error::Conflict(_) => NotCommitted::Changed,
-            error => NotCommitted::Error(error.into()),
+            error => SqlError::from(error).into(),
         }
     }
 }
 
 impl From<SqlError> for NotCommitted {
     fn from(error: SqlError) -> Self {
-        NotCommitted::Error(error)
+        match error.is_end() {
+            true => NotCommitted::Ended(error),
+            false => NotCommitted::Error(error),
+        }
     }
 }
 
@@ -440,11 +455,27 @@ fn too_long() -> SqlError {
         code::TOO_COMPLEX,
         format!(
             "a transaction of more than {} statements cannot be run again: it defines nothing that needs the serial stage, \
-             calls no procedure of the program, and ends if its snapshot does",
+             and calls no procedure of the program",
             super::history::REPLAYED_STATEMENTS_MAX
         ),
     )
     .hint("Define in a transaction of its own, or at the beginning; or use several transactions.")
+}
+
+impl OpenTransaction {
+    /// The reason for which a transaction that cannot be run again does not go on.
+    #[cold]
+    fn cannot_go_on(&mut self) -> SqlError {
+        let aside = self.aside.as_mut();
+        match aside.map(|aside| aside.get().rows.snapshot().is_ended()) {
+            Some(true) => Error::from(TableError::SnapshotEnded(SnapshotEnded)).into(),
+            None if self.is_reclaimed => SqlError::ended(
+                "the transaction was ended, and had no effect: others needed its memory, which is of `memory_max`, and it was the \
+                 oldest of those whose clients sent nothing",
+            ),
+            _ => too_long(),
+        }
+    }
 }
 
 impl Unit {
@@ -453,9 +484,11 @@ impl Unit {
         let span = self.span();
         let _inside = span.enter();
         let mut skips = false;
+        // The commit may have to run them again, also those of its own flight.
+        self.remember_all();
         let begun = self.with_aside(Unit::begin_aside);
         if let Some(Err(error)) = begun {
-            if self.has_refused_definition() {
+            if self.leaves_for_definition() || self.leaves_for_room(&error) {
                 return self.into_done(false);
             }
             // The rows have only a part of the transaction's changes.
@@ -470,11 +503,12 @@ impl Unit {
                 self.give_back(step);
                 break;
             }
-            let again = definition_of(&step);
+            let ends_tables = self.state().settings.ending_at_commit().is_some();
+            let again = Again::of(&step, ends_tables);
             skips = self.step_aside(step);
             if skips
-                && let Some(step) = again
-                && self.has_refused_definition()
+                && self.leaves_for_stage(&again)
+                && let Some(step) = again.step(self.copied())
             {
                 self.take_back_failure();
                 self.give_back(step);
@@ -485,23 +519,6 @@ impl Unit {
             }
         }
         self.into_done(skips)
-    }
-
-    /// True if a definition has to run in the stage, since a table has too many rows. The transaction continues there.
-    fn has_refused_definition(&mut self) -> bool {
-        match &mut self.state_mut().transaction {
-            TransactionState::Open(open) | TransactionState::Failed(open) => {
-                let aside = open.aside.as_mut();
-                let is_refused =
-                    aside.is_some_and(|aside| aside.get().rows.has_refused_definition());
-                if is_refused {
-                    open.leave_aside();
-                    open.is_of_stage = true;
-                }
-                is_refused
-            }
-            TransactionState::Idle => false,
-        }
     }
 
     /// Calls `act` with the rows that the transaction has aside, if it has some.
@@ -515,6 +532,7 @@ impl Unit {
         let mut aside = open.aside.take()?;
         open.is_aside = true;
         let there = aside.get();
+        there.rows.begin_statement();
         std::mem::swap(self.effects_mut(), &mut there.effects);
         self.set_version(Some(there.version));
         self.state_mut().claims.base = Some(there.snapshot.clone());

@@ -101,13 +101,13 @@ impl Call<'_> {
         if block.handlers.is_empty() {
             return self.lines(state, running, &block.lines);
         }
-        let mark = self.tx.mark();
+        let before = self.tx.savepoint();
         let effects = self.effects.mark();
         let settings = state.settings.clone();
         let claims = state.claims.mark();
         let error = match self.lines(state, running, &block.lines) {
             Ok(flow) => {
-                self.tx.release(mark)?;
+                self.tx.release(before)?;
                 return Ok(flow);
             }
             Err(error) => error,
@@ -117,7 +117,7 @@ impl Call<'_> {
         let Some(handler) = handler.filter(|_| !is_of_the_engine(&error)) else {
             return Err(error);
         };
-        self.tx.return_to(mark)?;
+        self.tx.rollback_to(before)?;
         self.effects.return_to(&effects);
         state.settings.return_to(settings);
         state.claims.return_to(claims);

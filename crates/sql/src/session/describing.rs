@@ -149,24 +149,41 @@ pub(super) fn described(
             | Statement::Update(_)
             | Statement::Delete(_)
             | Statement::Merge(_)
-            | Statement::Explain { .. }
             | Statement::Call(_)
             | Statement::Copy { .. } => Ok(None),
+            Statement::Explain { .. } if !prepared.is_execute() => Ok(None),
+            Statement::Explain { statement, .. } => {
+                executable(statement, state)?;
+                Ok(Some((Vec::new(), Some(Arc::from([plan_column(prepared)])))))
+            }
             Statement::ShowVariable { variable } => {
                 let words: Vec<String> = variable.iter().map(|word| word.value.clone()).collect();
                 Ok(Some((Vec::new(), Some(shown_columns(&words)))))
             }
-            Statement::Execute { name, .. } => {
-                let name = name.as_ref().map(crate::names::of_public).transpose()?;
-                let inner = name.as_ref().and_then(|name| state.named(name));
-                match inner {
-                    Some(inner) => Ok(Some((Vec::new(), inner.columns().map(Arc::from)))),
-                    None => Err(super::parameters::unknown(&name.unwrap_or_default())),
-                }
+            Statement::Execute { .. } => {
+                let columns = executable(statement, state)?.columns().map(Arc::from);
+                Ok(Some((Vec::new(), columns)))
             }
             _ => nothing,
         },
     }
+}
+
+/// The statement of `PREPARE` that an `EXECUTE` names.
+///
+/// # Errors
+/// `26000` if there is none.
+fn executable<'s>(
+    statement: &Statement,
+    state: &'s SessionState,
+) -> Result<&'s Arc<Prepared>, SqlError> {
+    let name = match statement {
+        Statement::Execute { name, .. } => name.as_ref(),
+        _ => None,
+    };
+    let name = name.map(crate::names::of_public).transpose()?;
+    let inner = name.as_ref().and_then(|name| state.named(name));
+    inner.ok_or_else(|| super::parameters::unknown(&name.unwrap_or_default()))
 }
 
 /// Plans a statement over a state of the tables that was reached.
@@ -255,7 +272,7 @@ pub(super) fn is_long(prepared: &Prepared) -> bool {
     })
 }
 
-/// The statement of `PREPARE` that `EXECUTE` names, with the values of its parameters.
+/// The statement of `PREPARE` that `EXECUTE` names, or its explanation, with the values of its parameters.
 ///
 /// # Errors
 /// `26000` if there is none; an error in the values.
@@ -264,11 +281,15 @@ pub(super) fn executed(
     database: &Arc<Database>,
     statement: &Prepared,
 ) -> Result<(Arc<Prepared>, Vec<Value>), SqlError> {
+    let executes = match statement.statement() {
+        Some(Statement::Explain { statement, .. }) => Some(&**statement),
+        other => other,
+    };
     let Some(Statement::Execute {
         name: Some(name),
         parameters: trees,
         ..
-    }) = statement.statement()
+    }) = executes
     else {
         return Err(SqlError::syntax(
             "EXECUTE needs the name of a prepared statement",
@@ -324,5 +345,9 @@ pub(super) fn executed(
             Ok(values)
         },
     );
-    Ok((inner, values?))
+    let values = values?;
+    match statement.explaining(&inner) {
+        Some(explaining) => Ok((Arc::new(explaining), values)),
+        None => Ok((inner, values)),
+    }
 }

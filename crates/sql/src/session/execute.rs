@@ -7,7 +7,7 @@ use super::parameters::plan_column;
 use super::state::{OpenTransaction, SessionState, TransactionState};
 use super::telling::{attach, count, not_held, portion_memory, remembered, told_of};
 use crate::begun::Begun;
-use crate::catalogue::CATALOGUE;
+use crate::catalogue::{CATALOGUE, table_names};
 use crate::claims::TableId;
 use crate::class::Class;
 use crate::constraints::{in_statement, set_constraints};
@@ -19,7 +19,6 @@ use crate::expression::{Environment, StatementContext};
 use crate::plan::Plan;
 use crate::prepared::Prepared;
 use crate::procedures;
-use crate::relation::table_oid;
 use crate::result::{Complete, RowStream, Rows, Step, Tag};
 use crate::rows::Table;
 use crate::running::{Read, fire, now, run_plan, seed};
@@ -34,7 +33,6 @@ use crate::violations::explained;
 use crate::write_target::{WriteTarget, with_objects};
 use sardonyx::Snapshot;
 use sardonyx::schema::Value;
-use sardonyx_storage::catalogue::Kind;
 use sqlparser::ast::Statement;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -82,7 +80,7 @@ fn context_of(
             given.transaction.number,
         ),
         waiting: RefCell::default(),
-        rights: given.statement.rights(),
+        rights: RefCell::new(given.statement.rights()),
     }
 }
 
@@ -105,6 +103,10 @@ pub(super) fn with_context<R>(
     let context = context_of(database, state, settings, given, draws);
     let with = Environment::new(given.parameters, &context);
     let result = body(&with);
+    context.count_last_rows();
+    if let TransactionState::Open(open) = &mut state.transaction {
+        open.walked += u64::from(context.looked_at.get());
+    }
     state.claims.take_back(context.claims);
     state.settings = context.settings.into_inner();
     let mut draws = context.draws.into_inner();
@@ -114,29 +116,10 @@ pub(super) fn with_context<R>(
 
 /// The numbers of the tables by name, if the statement asks for them.
 pub(super) fn table_numbers(statement: &Prepared, source: &dyn Source) -> TableNames {
-    let mut names = TableNames::default();
-    if !statement.names_tables() {
-        return names;
+    match statement.names_tables() {
+        true => table_names(source),
+        false => TableNames::default(),
     }
-    for (number, definition) in source.definitions().iter().enumerate() {
-        let is_table = matches!(definition.kind, Kind::Table { .. });
-        if is_table && !crate::relation::is_own(&definition.name) {
-            names.add(definition.name.clone(), table_oid(number as u16));
-        }
-    }
-    for table in crate::virtual_tables::all() {
-        names.add_of_catalogue(table.schema, table.name, table.oid);
-    }
-    for (name, number) in crate::virtual_tables::sequence_names(source).unwrap_or_default() {
-        names.add(name, number);
-    }
-    for (name, number) in crate::virtual_tables::view_numbers(source).unwrap_or_default() {
-        names.add(name, number);
-    }
-    for (name, number) in crate::virtual_tables::index_names(source).unwrap_or_default() {
-        names.add(name, number);
-    }
-    names
 }
 
 /// Checks that each parameter has a value.

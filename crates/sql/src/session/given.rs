@@ -1,5 +1,6 @@
 //! Data of sessions that all their parts know: their options, and the inputs of a statement.
 
+use crate::activity::ClientAddress;
 use crate::begun::Begun;
 use crate::prepared::Prepared;
 use crate::result::CopyData;
@@ -19,6 +20,8 @@ pub struct SessionOptions {
     pub rights: Rights,
     /// Its number: `pg_backend_pid()`, and the sender of its notifications. 0 for the process's.
     pub process: u32,
+    /// The connection of its client.
+    pub client: ClientAddress,
 }
 
 /// The inputs of a statement.

@@ -5,7 +5,8 @@
 //! stay, between a mark and the return to it: they are run again, compared, and undone. A failed statement that was
 //! rolled back stays likewise, with the code of its error.
 //!
-//! Invariant: each return has its mark before it, and pairs between them are whole.
+//! Invariants: each return has its mark before it, and pairs between them are whole. The cost of running statements again
+//! is linear in the transaction's statements ([`History::run_again`]).
 
 use crate::claiming::ClaimLog;
 use crate::class::Class;
@@ -22,12 +23,35 @@ pub const REPLAYED_STATEMENTS_MAX: usize = 10_000;
 /// The most bytes of their parameters, and of data for `COPY`.
 pub const REPLAYED_BYTES_MAX: usize = 256 << 20;
 
+/// The runs again that each statement of a transaction adds to their bound.
+pub const AGAIN_EACH: u64 = 16;
+/// A run over this many rows counts as one more.
+const AGAIN_ROWS: u64 = 1000;
+
+/// The end of the transaction in a unit that runs it again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ends {
+    /// The first step is the end.
+    Now,
+    /// The end comes behind other steps of the unit.
+    Later,
+    Not,
+}
+
 /// The history of an open transaction.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     events: Vec<Event>,
     statements: usize,
     bytes: usize,
+    /// The cost of running all of it once: its statements, and one more for [`AGAIN_ROWS`] rows each.
+    cost: u64,
+    /// The cost of all runs again.
+    again: u64,
+    /// The cost of those that only gave a statement its types.
+    described: u64,
+    /// True if a flight beyond the bound was not refused, since its end was to come.
+    was_last: bool,
     /// True if it is not kept any more.
     forgotten: bool,
 }
@@ -95,7 +119,7 @@ impl History {
     /// Keeps nothing any more.
     pub fn forget(&mut self) {
         self.events = Vec::new();
-        (self.statements, self.bytes) = (0, 0);
+        (self.statements, self.bytes, self.cost) = (0, 0, 0);
         self.forgotten = true;
     }
 
@@ -116,6 +140,49 @@ impl History {
         &self.events
     }
 
+    /// Counts a run of all statements again. At most so many may run, and [`AGAIN_EACH`] more for each of them. The first run is
+    /// never refused, nor is the end of the transaction. One flight that should end it is not refused, either.
+    ///
+    /// # Errors
+    /// `54001` beyond the bound.
+    pub fn run_again(&mut self, again_max: u64, ends: Ends) -> Result<(), SqlError> {
+        let is_first = self.again == 0;
+        self.again += self.cost;
+        let is_within = self.again <= again_max + AGAIN_EACH * self.statements as u64;
+        let may_run = is_first
+            || is_within
+            || match ends {
+                Ends::Now => true,
+                // It may fail before its end, and others like it may follow.
+                Ends::Later => !std::mem::replace(&mut self.was_last, true),
+                Ends::Not => false,
+            };
+        match may_run {
+            true => Ok(()),
+            false => Err(too_often(again_max)),
+        }
+    }
+
+    /// Counts a run of all statements again that gives a statement its types. Such runs have twice the bound of others: the end
+    /// of the transaction may follow in the same flight, which is not refused.
+    ///
+    /// # Errors
+    /// `54001` beyond the bound.
+    pub fn describe_again(&mut self, again_max: u64) -> Result<(), SqlError> {
+        self.described += self.cost;
+        match self.described <= 2 * (again_max + AGAIN_EACH * self.statements as u64) {
+            true => Ok(()),
+            false => Err(too_often(again_max)),
+        }
+    }
+
+    /// Notes rows over which each run again walks.
+    pub fn add_rows(&mut self, rows: u64) {
+        if !self.forgotten {
+            self.cost += rows / AGAIN_ROWS;
+        }
+    }
+
     /// Remembers a statement of a transaction that began with these parameters of the session.
     ///
     /// # Errors
@@ -134,6 +201,7 @@ impl History {
         }
         self.bytes += one.bytes;
         self.statements += 1;
+        self.cost += 1;
         self.events.push(Event::Statement(one));
         if self.statements > REPLAYED_STATEMENTS_MAX || self.bytes > REPLAYED_BYTES_MAX {
             return Err(SqlError::new(
@@ -176,6 +244,23 @@ impl History {
         }
         false
     }
+}
+
+/// The error of a transaction whose statements have run again too often.
+#[cold]
+fn too_often(again_max: u64) -> SqlError {
+    SqlError::new(
+        code::TOO_COMPLEX,
+        format!(
+            "the statements of this transaction have run again too often: at most {again_max} times together, and {AGAIN_EACH} \
+             times more for each statement"
+        ),
+    )
+    .detail(
+        "Each flight of a transaction repeats the earlier statements on nodes, behind a call of a procedure of the program, \
+         behind a definition that rewrites a large table, and after others needed the memory of its rows.",
+    )
+    .hint("Send several statements together, or use several transactions.")
 }
 
 /// True if an error is about the engine, or a cancel request, and not about the statement.

@@ -49,6 +49,7 @@ impl Session {
             _ => return Err(outside_of_transactions()),
         }
         self.database.tables_in_memory("LOCK TABLE")?;
+        self.make_own_tables_again()?;
         let mode = TableMode::of(lock.lock_mode.as_ref());
         loop {
             let tables = self.tables_of(statement, lock, mode)?;

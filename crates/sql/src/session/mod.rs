@@ -4,14 +4,15 @@
 //! - [`unit`]: a part of a flight that runs in one serial call;
 //! - [`execute`]: one statement; [`describing`]: its description before it runs; [`telling`]: the digest of its answer;
 //! - [`block`]: the statements of `DO`;
-//! - [`handling`]: steps that need no serial call;
+//! - [`idle`]: the rows of open transactions whose clients are silent;
+//! - [`handling`]: steps that need no serial call; [`sending`]: units that are sent before earlier ones are answered;
 //! - [`on_node`]: units on a node's tables;
 //! - [`reading`]: statements that read a snapshot;
 //! - [`following`]: the statements that are refused on tables that another program has open: a session only reads
 //!   snapshots;
 //! - [`control`]: beginning and end of transactions; [`parameters`]: `SET`, `SHOW` and `PREPARE`;
 //! - [`waits`]: statements that wait, for advisory locks and by `pg_sleep`; [`locking`]: `LOCK TABLE`;
-//! - [`spans`]: spans for `tracing`.
+//! - [`activity`]: the session as others see it; [`spans`]: spans for `tracing`.
 //!
 //! Transactions run one at a time, so an open one must not hold the stage while its client thinks. It is run by replay:
 //! steps that arrived together run in one serial call. If they end the transaction, the call commits. If not,
@@ -20,6 +21,8 @@
 //! the commit. As long as a transaction has only read, it reads one snapshot, and nothing is run again. One of more
 //! than a few statements moves [`aside`], where nothing is run again, either.
 
+mod activity;
+mod again;
 mod aside;
 mod beside;
 mod block;
@@ -30,12 +33,14 @@ mod following;
 mod given;
 mod handling;
 mod history;
+mod idle;
 mod listing;
 mod locking;
 mod maintaining;
 mod on_node;
 mod parameters;
 mod reading;
+mod sending;
 mod spans;
 mod state;
 mod telling;
@@ -46,6 +51,7 @@ mod waits;
 pub use given::SessionOptions;
 pub use spans::{SPANS_TARGET, TOLD_TEXT_BYTES_MAX, record_error};
 
+use crate::activity::OwnEntry;
 use crate::advisory::Locker;
 use crate::database::Database;
 use crate::error::SqlError;
@@ -55,17 +61,19 @@ use crate::rights::Rights;
 use crate::text::decode_text_in;
 use crate::types::SqlType;
 use sardonyx::schema::Value;
-use sardonyx::{Durability, Error, Ticket};
+use sardonyx::{Durability, Error};
 use sardonyx_base::channels::{Inbox, Posted};
 use sardonyx_base::memory::Budget;
 use sardonyx_base::waiting::{self, Interrupt};
+use sending::Sent;
 use state::{Reading, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tracing::{Instrument, Span};
+use tracing::Instrument;
 use turns::{reads_alone, turn_for};
-use unit::{Unit, UnitDone, UnitEnd};
+use unit::{Unit, UnitDone};
 
 /// A client's session. Threads may send it to each other; it runs one flight at a time.
 #[derive(Debug)]
@@ -77,6 +85,12 @@ pub struct Session {
     /// True if it may have temporary tables: a statement that makes one has run, or failed.
     has_temporary: bool,
     locker: Locker,
+    /// The session as others see it.
+    entry: OwnEntry,
+    /// True if the stage has tried the next steps, which were too long for it.
+    is_too_long: bool,
+    /// True if the stage tries the next steps.
+    is_tried: bool,
 }
 
 impl Drop for Session {
@@ -89,10 +103,6 @@ impl Drop for Session {
         }
     }
 }
-
-/// The sent units without an answer: the number of their steps, without the ends, and the span of the wait.
-#[derive(Default)]
-struct Sent(Vec<(usize, Result<Ticket<UnitEnd>, SqlError>, Span)>);
 
 /// The handling of a step that is no data.
 #[expect(
@@ -111,12 +121,14 @@ impl Session {
     /// # Errors
     /// The errors that `SET` has for a parameter: `42704`, `22023`, `55P02`, `0A000`.
     pub fn new(database: Arc<Database>, options: SessionOptions) -> Result<Session, SqlError> {
+        crate::running::install();
         let follows = database.followed().is_some();
         let (mut state, first_notices) = SessionState::new(&options, follows)?;
         state.inbox = Some(Arc::new(database.hub().enter(options.process)));
         state.temporary = database.next_temporary();
         let locker = database.advisory().enter(options.process);
         state.claims.locker = Some(locker.clone());
+        let entry = activity::enter(&database, &options, &state, locker.number());
         Ok(Session {
             database,
             state,
@@ -124,6 +136,9 @@ impl Session {
             first_notices,
             has_temporary: false,
             locker,
+            entry,
+            is_too_long: false,
+            is_tried: false,
         })
     }
 
@@ -148,7 +163,18 @@ impl Session {
     /// with `57014`. The session sets its time limit, `statement_timeout`, when a statement begins. Rows that are read
     /// afterwards belong to the statement.
     pub fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
+        self.entry.set_interrupt(interrupt.clone());
         self.state.interrupt = interrupt;
+    }
+
+    /// True if another session has ended it: its connection is to be closed.
+    pub fn is_terminated(&self) -> bool {
+        self.entry.is_terminated()
+    }
+
+    /// Polls for its end: ready once another session has ended it. One task waits at a time.
+    pub fn terminated(&self) -> impl Fn(&mut Context<'_>) -> Poll<()> + Send + Sync + use<> {
+        self.entry.terminated()
     }
 
     /// The inbox of its notifications. The caller waits for them, and takes them when [`Session::is_between`] is true.
@@ -250,7 +276,19 @@ impl Session {
         text: &str,
         parameter_types: &[Option<SqlType>],
     ) -> Result<Vec<Arc<Prepared>>, SqlError> {
+        self.withdraw();
+        let prepared = self.prepare_with_rows(text, parameter_types);
+        self.deposit();
+        prepared
+    }
+
+    fn prepare_with_rows(
+        &mut self,
+        text: &str,
+        parameter_types: &[Option<SqlType>],
+    ) -> Result<Vec<Arc<Prepared>>, SqlError> {
         self.state.begin_statement();
+        self.make_own_tables_again()?;
         let text = self.without_database(text)?;
         let prepared = describing::statements_of(&text, parameter_types, &self.rights)?;
         if let [one] = &prepared[..]
@@ -294,6 +332,7 @@ impl Session {
             });
         }
         if let Some(node) = &node {
+            self.describe_again()?;
             return self.describe_on_node(&**node, prepared);
         }
         if database.followed().is_some()
@@ -314,6 +353,7 @@ impl Session {
         {
             return describing::plan_for(prepared, database, version, rows);
         }
+        self.describe_again()?;
         let database = self.database.clone();
         let turn = database.turn(&self.state.interrupt)?;
         let mut unit = Unit::replaying(database.clone(), std::mem::take(&mut self.state));
@@ -337,6 +377,7 @@ impl Session {
     /// A session whose future was dropped before it was ready has lost its transaction, and the statements prepared in
     /// it: drop it, too.
     pub async fn run(&mut self, flight: Vec<Step>) -> Vec<Outcome> {
+        self.show_beginning(&flight);
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(flight.len());
         let mut steps = flight.into_iter().collect::<VecDeque<_>>();
         let mut skipping = false;
@@ -344,16 +385,21 @@ impl Session {
         self.has_temporary |= steps.iter().any(
             |step| matches!(step, Step::Execute { statement, .. } if statement.makes_temporary()),
         );
+        self.withdraw();
+        // One that was tried may have unwound.
+        self.state.interrupt.take_rows_max();
         self.state.begin_statement();
-        while !steps.is_empty() {
+        while !steps.is_empty() || !sent.is_empty() {
             if !skipping
+                && !self.is_too_long
+                && !sent.ends_too_long()
                 && self.database.tables().is_some()
                 && self.is_by_itself(&steps)
                 && self.send(&mut steps, &mut sent)
             {
                 continue;
             }
-            self.answer(&mut sent, &mut outcomes).await;
+            self.answer(&mut sent, &mut outcomes, &mut steps).await;
             let Some(step) = steps.front() else {
                 break;
             };
@@ -390,7 +436,8 @@ impl Session {
                 }
                 continue;
             }
-            if !outcomes.is_empty() {
+            // A statement that was tried has begun.
+            if !outcomes.is_empty() && !self.is_too_long {
                 self.state.begin_statement();
             }
             self.end_locks();
@@ -412,96 +459,34 @@ impl Session {
                 }
             }
         }
-        self.answer(&mut sent, &mut outcomes).await;
         self.end_locks();
+        self.deposit();
+        self.show_end();
         outcomes
     }
 
-    /// True if the next steps, to their end, are a transaction by themselves. It can run before the steps sent earlier
-    /// are answered.
-    fn is_by_itself(&self, steps: &VecDeque<Step>) -> bool {
-        if !matches!(self.state.transaction, TransactionState::Idle)
-            || (reads_alone(steps) && self.database.has_long_statement())
-        {
-            return false;
-        }
-        let mut any = false;
-        for step in steps {
-            match step {
-                Step::Execute { statement, .. }
-                    if statement.is_by_itself(&self.database)
-                        && !describing::is_long(statement) =>
-                {
-                    any = true;
-                }
-                Step::Sync => return any,
-                _ => return false,
-            }
-        }
-        false
-    }
-
-    /// Sends such a transaction, to its end. False if it only reads, and is to read beside a long statement.
-    fn send(&mut self, steps: &mut VecDeque<Step>, sent: &mut Sent) -> bool {
-        let database = self.database.clone();
-        let turn = match turn_for(&database, &self.state.interrupt, reads_alone(steps)) {
-            Ok(Some(turn)) => Ok(turn),
-            Ok(None) => return false,
-            Err(error) => Err(error),
-        };
-        let mut unit = VecDeque::new();
-        while let Some(step) = steps.pop_front() {
-            match step {
-                Step::Sync => break,
-                step => unit.push_back(step),
-            }
-        }
-        let count = unit.len();
-        unit.push_back(Step::Sync);
-        let ticket = turn.map(|turn| {
-            let state = self.state.by_itself();
-            let unit = Unit::new(self.database.clone(), state, unit);
-            unit.submit(turn)
-        });
-        sent.0.push((count, ticket, spans::durability()));
-        true
-    }
-
-    /// Waits for the sent units, and takes their answers.
-    async fn answer(&mut self, sent: &mut Sent, outcomes: &mut Vec<Outcome>) {
-        for (count, ticket, span) in sent.0.drain(..) {
-            let before = outcomes.len();
-            let ran = match ticket {
-                Ok(ticket) => ticket.instrument(span).await.map_err(SqlError::from),
-                Err(error) => Err(error),
-            };
-            match ran {
-                Ok(Ok(mut done) | Err(mut done)) => {
-                    done.posted.take().into_iter().for_each(Posted::durable);
-                    self.state.take_drawn(done.state);
-                    outcomes.extend(done.outcomes);
-                }
-                Err(error) => outcomes.push(Outcome::Failed(error)),
-            }
-            while outcomes.len() < before + count {
-                outcomes.push(Outcome::Skipped);
-            }
-            outcomes.push(Outcome::Synced(TransactionStatus::Idle));
-        }
-    }
-
-    /// Runs a unit, and what it was given back. None if it is a statement that only reads, and is to read beside a long
-    /// statement: the steps are as they were.
+    /// Runs a unit, and what it was given back. `None` if the steps are as they were: a statement that only reads is to read
+    /// beside a long statement, or the stage has tried statements that are too long for it.
     async fn run_unit(&mut self, steps: &mut VecDeque<Step>) -> Option<UnitDone> {
-        match self.goes_aside(steps) {
+        let goes_aside = self.goes_aside(steps).and_then(|goes| {
+            if !goes {
+                self.run_again(steps)?;
+            }
+            Ok(goes)
+        });
+        match goes_aside {
             Ok(true) => return Some(self.run_aside(steps).await),
             Ok(false) => {}
             Err(error) => {
-                self.state.fail();
+                match steps.front().is_some_and(aside::is_commit) {
+                    true => self.state.end(false),
+                    false => self.state.fail(),
+                }
                 let count = unit::ends(&std::mem::take(steps));
                 return Some(UnitDone::refused(error, count, self.status()));
             }
         }
+        let is_tried = std::mem::take(&mut self.is_tried);
         if let Some(node) = self.database.node().cloned() {
             return Some(self.run_on_node(node, steps).await);
         }
@@ -524,7 +509,10 @@ impl Session {
         // It stays if the engine does not give the state back.
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
-        let unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
+        let mut unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
+        if is_tried {
+            unit.is_tried_with(self.database.tried_rows());
+        }
         let count = unit.steps();
         let ran = match unit.stays_open() {
             // Nothing is awaited: its reads count only once the transaction commits, which reads again and waits until
@@ -539,9 +527,17 @@ impl Session {
             Ok(Ok(mut done) | Err(mut done)) => {
                 std::mem::swap(&mut self.state, &mut done.state);
                 done.posted.take().into_iter().for_each(Posted::durable);
+                if done.is_too_long {
+                    self.state.interrupt.take_rows_max();
+                    self.is_too_long = true;
+                    *steps = done.rest;
+                    return None;
+                }
                 *done
             }
             Err(error) => {
+                // One that was tried may have unwound.
+                self.state.interrupt.take_rows_max();
                 // The fate of the unit is unknown, or it did not run at all.
                 self.state.lost(is_idle, implicit);
                 UnitDone::refused(error.into(), count, self.status())

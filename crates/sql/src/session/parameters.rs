@@ -107,6 +107,10 @@ fn act(
                 if let Some(inbox) = &state.inbox {
                     inbox.listen(&Listening::ToNone);
                 }
+                // A pooler gives the session to another client next.
+                if let Some(locker) = &state.claims.locker {
+                    locker.release_session();
+                }
             }
             if matches!(object_type, DiscardObject::ALL | DiscardObject::SEQUENCES) {
                 state.drawn = Drawn::default();
@@ -165,7 +169,6 @@ fn act(
                 super::describing::plan_reached(&inner, database, reached)?;
             } else if let TransactionState::Open(open) = &mut state.transaction
                 && open.defines
-                && open.is_aside
             {
                 // A transaction that changes tables compiles it when it runs.
                 if let Some((version, rows)) = open.own_tables() {

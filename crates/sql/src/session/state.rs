@@ -1,12 +1,14 @@
 //! The state of a session: its parameters, its prepared statements, and the history of its open transaction.
 
-use super::aside::{Kept, own_version};
+mod open;
+
 use super::control::{is_read_only, isolation};
 use super::given::SessionOptions;
-use super::history::{History, Remembered};
+use super::history::History;
 use crate::begun::Begun;
 use crate::claiming::SessionClaims;
 use crate::error::{SqlError, code};
+use crate::idle_rows::{Deposit, Kept};
 use crate::listed::Listed;
 use crate::prepared::Prepared;
 use crate::result::{Notice, Outcome, TransactionStatus};
@@ -16,7 +18,7 @@ use crate::settings::Settings;
 use crate::signals::{EffectsMark, Signals, SignalsMark};
 use crate::waits::Waits;
 use sardonyx::Snapshot;
-use sardonyx::rows::{Marked, OpenRows};
+use sardonyx::rows;
 use sardonyx_base::channels::Inbox;
 use sardonyx_base::waiting::Interrupt;
 use sqlparser::ast::TransactionMode;
@@ -26,8 +28,6 @@ use std::time::Instant;
 
 /// The most prepared statements with names.
 pub(super) const NAMED_MAX: usize = 10_000;
-/// The most savepoints of a transaction.
-const SAVEPOINTS_MAX: usize = 1000;
 
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
@@ -89,6 +89,10 @@ pub(crate) struct OpenTransaction {
     pub defines: bool,
     /// Its rows, if it runs aside.
     pub aside: Option<Box<Kept>>,
+    /// The same while its client sends nothing, if they are many.
+    pub deposit: Option<Deposit>,
+    /// True if others needed the memory of its rows: it is to be run again.
+    pub is_reclaimed: bool,
     /// True if it runs aside: its history may be dropped.
     pub is_aside: bool,
     /// True if its earlier statements are still to be run there.
@@ -97,6 +101,8 @@ pub(crate) struct OpenTransaction {
     pub is_of_stage: bool,
     /// The signals of a transaction that only reads, in a snapshot.
     pub signals: Signals,
+    /// The rows over which statements have walked since the last one that was remembered.
+    pub walked: u64,
 }
 
 /// A savepoint of an open transaction.
@@ -107,7 +113,7 @@ pub(crate) struct Savepoint {
     pub place: usize,
     settings: Settings,
     /// The mark in the rows that the transaction has aside, and in its effects.
-    pub aside: Option<(Marked, EffectsMark)>,
+    pub aside: Option<(rows::Savepoint, EffectsMark)>,
     /// The mark in the signals of a transaction that only reads.
     signals: SignalsMark,
     /// The mark in the transaction's locks and claims.
@@ -127,10 +133,13 @@ impl Default for OpenTransaction {
             savepoints: Vec::new(),
             defines: false,
             aside: None,
+            deposit: None,
+            is_reclaimed: false,
             is_aside: false,
             is_new_aside: false,
             is_of_stage: false,
             signals: Signals::default(),
+            walked: 0,
         }
     }
 }
@@ -293,16 +302,7 @@ impl SessionState {
             read_only,
             settings_before: self.settings.clone(),
             drawn_before: self.drawn.clone(),
-            is_implicit: false,
-            reading: Reading::Snapshot(None),
-            history: History::default(),
-            savepoints: Vec::new(),
-            defines: false,
-            aside: None,
-            is_aside: false,
-            is_new_aside: false,
-            is_of_stage: false,
-            signals: Signals::default(),
+            ..OpenTransaction::default()
         });
     }
 
@@ -421,160 +421,5 @@ impl TransactionState {
     /// True if an implicit transaction is open: some statements of its text have run.
     pub fn is_implicit(&self) -> bool {
         matches!(self, TransactionState::Open(open) if open.is_implicit)
-    }
-}
-
-impl OpenTransaction {
-    /// Says whether it only reads.
-    ///
-    /// # Errors
-    /// `25001` if it has read, and is to write from now on.
-    pub fn set_read_only(&mut self, read_only: bool) -> Result<(), SqlError> {
-        if !self.is_fresh() && self.read_only && !read_only {
-            return Err(SqlError::new(
-                code::ACTIVE_TRANSACTION,
-                "transaction read-write mode must be set before any query",
-            ));
-        }
-        self.read_only = read_only;
-        Ok(())
-    }
-
-    /// True if it has neither read nor written.
-    pub fn is_fresh(&self) -> bool {
-        matches!(self.reading, Reading::Snapshot(None))
-    }
-
-    /// Goes on in the stage: all that it did is run again there from now on.
-    pub fn leave_aside(&mut self) {
-        self.aside = None;
-        self.is_aside = false;
-        self.is_new_aside = false;
-        for savepoint in &mut self.savepoints {
-            savepoint.aside = None;
-        }
-    }
-
-    /// The tables as it has defined them aside, and the version of the catalogue for plans over them.
-    pub fn own_tables(&mut self) -> Option<(u64, &OpenRows)> {
-        let has_defined = self.defines && !self.is_new_aside;
-        let aside = self.aside.as_mut().filter(|_| has_defined)?.get();
-        let is_there = !aside.rows.snapshot().is_ended();
-        is_there.then_some((aside.version, &aside.rows))
-    }
-
-    /// Remembers a statement.
-    ///
-    /// # Errors
-    /// `54001` beyond the bounds.
-    pub fn remember(&mut self, one: Remembered) -> Result<(), SqlError> {
-        let remembered = self.history.remember(one, &self.settings_before);
-        match remembered {
-            // It need not be run again, as long as its reads do not change.
-            Err(_) if self.is_aside || self.read_only => {
-                self.history.forget();
-                Ok(())
-            }
-            remembered => remembered,
-        }
-    }
-
-    /// True if a failed statement is remembered: the client may roll it back, and continue.
-    pub fn remembers_failures(&self) -> bool {
-        !self.is_implicit && !self.savepoints.is_empty()
-    }
-
-    /// Sets a savepoint.
-    ///
-    /// # Errors
-    /// `54001` if there are too many.
-    pub fn save(
-        &mut self,
-        name: String,
-        settings: Settings,
-        claims: usize,
-    ) -> Result<(), SqlError> {
-        if self.savepoints.len() >= SAVEPOINTS_MAX {
-            return Err(SqlError::new(
-                code::TOO_COMPLEX,
-                format!("a transaction has at most {SAVEPOINTS_MAX} savepoints"),
-            ));
-        }
-        let aside = self.aside.as_mut().map(|aside| {
-            let aside = aside.get();
-            (aside.rows.mark(), aside.effects.mark())
-        });
-        self.savepoints.push(Savepoint {
-            name,
-            place: self.history.place(),
-            settings,
-            aside,
-            signals: self.signals.mark(),
-            claims,
-        });
-        Ok(())
-    }
-
-    /// Forgets a savepoint, and those behind it; the statements stay.
-    ///
-    /// # Errors
-    /// `3B001` if there is none of the name.
-    pub fn release(&mut self, name: &str) -> Result<(), SqlError> {
-        let at = self.savepoint(name)?;
-        let released = self.savepoints.drain(at..);
-        let mark = released.filter_map(|savepoint| savepoint.aside).next();
-        if let (Some(aside), Some((mark, _))) = (&mut self.aside, mark) {
-            aside.get().rows.release(mark)?;
-        }
-        Ok(())
-    }
-
-    /// The mark of the locks and claims that the transaction keeps if it fails: those before its last savepoint.
-    pub fn kept_claims(&self) -> usize {
-        let last = self.savepoints.last();
-        last.map_or(0, |savepoint| savepoint.claims)
-    }
-
-    /// Goes back to a savepoint: undoes the changes since. Returns the settings at that time.
-    ///
-    /// # Errors
-    /// `3B001` if there is none of the name.
-    pub fn return_to(&mut self, name: &str) -> Result<Settings, SqlError> {
-        let at = self.savepoint(name)?;
-        self.savepoints.truncate(at + 1);
-        let savepoint = &mut self.savepoints[at];
-        self.history.undo_since(savepoint.place);
-        savepoint.place = self.history.place();
-        let settings = savepoint.settings.clone();
-        self.signals.return_to(savepoint.signals);
-        match (&mut self.aside, &savepoint.aside) {
-            (Some(aside), Some((mark, effects))) => {
-                let aside = aside.get();
-                aside.rows.return_to(*mark)?;
-                aside.effects.return_to(effects);
-                if self.defines {
-                    // Plans of undone definitions are invalid.
-                    aside.version = own_version();
-                }
-            }
-            // The transaction failed before the mark could be set there.
-            (Some(_), None) => self.leave_aside(),
-            (None, _) => {}
-        }
-        self.defines = self.history.defines();
-        Ok(settings)
-    }
-
-    fn savepoint(&self, name: &str) -> Result<usize, SqlError> {
-        let found = self
-            .savepoints
-            .iter()
-            .rposition(|savepoint| savepoint.name == name);
-        found.ok_or_else(|| {
-            SqlError::new(
-                code::NO_SAVEPOINT,
-                format!("savepoint \"{name}\" does not exist"),
-            )
-        })
     }
 }

@@ -29,3 +29,15 @@ pub(super) fn reads_alone(steps: &VecDeque<Step>) -> bool {
     let reads = |step: &Step| matches!(step, Step::Execute { statement, .. } if statement.class() == Class::Read);
     steps.front().is_some_and(reads) && matches!(steps.get(1), Some(Step::Sync))
 }
+
+/// True if a statement may look at many rows, and change them.
+pub(super) fn may_be_many(step: &Step) -> bool {
+    matches!(step, Step::Execute { statement, .. } if statement.class() == Class::Write
+        && statement.last_plan().is_some_and(|plan| plan.may_run_beside()))
+}
+
+/// True if the stage tries a statement: its last run looked at few rows, and this one may look at many.
+pub(super) fn tries(step: &Step) -> bool {
+    matches!(step, Step::Execute { statement, .. } if statement.class() == Class::Write
+        && statement.last_plan().is_some_and(|plan| plan.is_tried()))
+}

@@ -2,9 +2,12 @@
 //! where the transaction does, where a step fails, or with the flight.
 
 mod controlling;
+mod flight;
 mod replay;
+mod trying;
 mod turns;
 
+pub(super) use flight::{ends, locks_tables, writes_ahead};
 pub(super) use turns::{SHORT_COPY_BYTES_MAX, SHORT_STATEMENTS_MAX, is_long_step};
 
 use super::control;
@@ -26,6 +29,7 @@ use crate::running::{now, seed};
 use crate::signals::Effects;
 use crate::temporary;
 use crate::write_target::WriteTarget;
+use flight::may_stay_open;
 use sardonyx_base::channels::Posted;
 use sardonyx_base::waiting;
 use sqlparser::ast::Statement;
@@ -47,6 +51,12 @@ pub(super) struct Unit {
     span: Span,
     /// The version of the catalogue of rows that a transaction has aside.
     version: Option<u64>,
+    /// The data of the last step, if that was a copy of data into a table of rows aside.
+    copied: Option<Arc<CopyData>>,
+    /// The steps that ran, if the stage tries it.
+    tried: Option<trying::Tried>,
+    /// True if it was too long for the stage, and is as if it had not begun.
+    is_too_long: bool,
 }
 
 /// The result of a unit.
@@ -60,6 +70,8 @@ pub(super) struct UnitDone {
     pub rest: VecDeque<Step>,
     /// Its notifications, if it has committed.
     pub posted: Option<Posted>,
+    /// True if the stage has tried it in vain: it had no effect, and all of its steps are in the rest.
+    pub is_too_long: bool,
 }
 
 /// The end of a unit's serial call: it commits, or its changes are undone.
@@ -89,29 +101,9 @@ impl UnitDone {
             skips,
             rest: VecDeque::new(),
             posted: None,
+            is_too_long: false,
         }
     }
-}
-
-/// True if a statement that is ahead writes, before the transaction ends.
-pub(super) fn writes_ahead(steps: &VecDeque<Step>) -> bool {
-    for step in steps {
-        let (Step::Execute { statement, .. } | Step::Copy { statement, .. }) = step else {
-            continue;
-        };
-        match statement.class() {
-            Class::Write | Class::Define => return true,
-            _ if statement.ends_transaction() => return false,
-            _ => {}
-        }
-    }
-    false
-}
-
-/// For each step, true if it is an end.
-pub(super) fn ends(steps: &VecDeque<Step>) -> Vec<bool> {
-    let steps = steps.iter();
-    steps.map(|step| matches!(step, Step::Sync)).collect()
 }
 
 /// The end of a serial call.
@@ -144,7 +136,15 @@ impl Unit {
             defined: false,
             span: spans::current(),
             version: None,
+            copied: None,
+            tried: None,
+            is_too_long: false,
         })
+    }
+
+    /// Its statements are remembered in any case.
+    pub(super) fn remember_all(&mut self) {
+        self.remembers = true;
     }
 
     /// A unit without steps, for the replay of an open transaction.
@@ -213,12 +213,26 @@ impl Unit {
             skips,
             rest: self.steps,
             posted: None,
+            is_too_long: false,
         })
     }
 
     /// Fails a transaction that has its rows aside.
     pub(super) fn fail_aside(&mut self, error: SqlError) {
         self.failed(error, false);
+    }
+
+    /// The error of the last step, if it failed.
+    pub(super) fn last_failure(&self) -> Option<SqlError> {
+        match self.outcomes.last() {
+            Some(Outcome::Failed(error)) => Some(error.clone()),
+            _ => None,
+        }
+    }
+
+    /// The data of the last step, if that was a copy of data into a table of rows aside.
+    pub(super) fn copied(&mut self) -> Option<Arc<CopyData>> {
+        self.copied.take()
     }
 
     /// Takes back the failure of the last step, which continues elsewhere.
@@ -256,7 +270,7 @@ impl Unit {
             let _inside = span.enter();
             // Conditions of tables know the statement by its thread.
             let interrupt = self.state.interrupt.clone();
-            waiting::interruptible(&interrupt, None, || self.run_steps(tx))
+            waiting::interruptible(&interrupt, None, || self.run_tried(tx))
         };
         if self.defined {
             // Plans of undone definitions are invalid, too.
@@ -276,6 +290,7 @@ impl Unit {
             skips,
             rest: self.steps,
             posted: posted.flatten(),
+            is_too_long: self.is_too_long,
         });
         if commits { Ok(done) } else { Err(done) }
     }
@@ -292,6 +307,7 @@ impl Unit {
             }
             return (End::Undo, !is_sync);
         }
+        self.begin_trial();
         // Steps between two ends without `BEGIN` are a transaction, too.
         let is_implicit = matches!(self.state.transaction, TransactionState::Idle);
         if is_implicit {
@@ -364,12 +380,16 @@ impl Unit {
         if !self.outcomes.is_empty() {
             self.state.begin_statement();
         }
+        self.copied = data.clone().filter(|_| self.version.is_some());
         let span = spans::statement(&statement);
         let given = (&parameters[..], data, rows_max);
         let next = span.in_scope(|| self.statement(tx, &statement, given, implicit));
-        if let Some(outcome) = self.outcomes.last() {
+        if let Some(outcome) = self.outcomes.last()
+            && !trying::is_too_long(outcome)
+        {
             spans::ended(&span, outcome);
         }
+        self.has_tried(statement, parameters, rows_max);
         next
     }
 
@@ -494,7 +514,9 @@ impl Unit {
         let settings = self.state.settings.clone();
         self.state.claims.begin(None, self.remembers);
         let ran = call.run(&mut self.state, &given);
-        self.version = call.version;
+        let Call { drawn, version, .. } = call;
+        self.version = version;
+        self.has_drawn(&drawn);
         let claimed = self.state.claims.take_log();
         let ran = match ran {
             Ok(ran) => ran,
@@ -505,7 +527,6 @@ impl Unit {
                     && !is_of_the_engine(&error)
                 {
                     let told = Told::Failed(error.code);
-                    let drawn = call.drawn;
                     open.remember(remembered(
                         statement,
                         parameters,
@@ -530,51 +551,10 @@ impl Unit {
                 &given,
                 settings,
                 ran.told,
-                (call.drawn, claimed),
+                (drawn, claimed),
             );
             open.remember(one)?;
         }
         Ok(ran.complete)
     }
-}
-
-/// True if a step is `LOCK TABLE`.
-pub(super) fn locks_tables(step: &Step) -> bool {
-    matches!(step, Step::Execute { statement, .. }
-        if matches!(statement.statement(), Some(Statement::Lock(_))))
-}
-
-/// True if a transaction may be open when these steps have run, or be run again in part.
-fn may_stay_open(is_open: bool, steps: &VecDeque<Step>) -> bool {
-    let mut open = is_open;
-    let mut any = is_open;
-    // Steps without an end belong together with later ones.
-    if !matches!(steps.back(), Some(Step::Sync)) {
-        return true;
-    }
-    for step in steps {
-        let Step::Execute { statement, .. } = step else {
-            continue;
-        };
-        match statement.statement() {
-            Some(Statement::StartTransaction { .. }) => {
-                open = true;
-                any = true;
-            }
-            Some(Statement::Commit { .. }) => open = false,
-            Some(Statement::Rollback {
-                savepoint: None, ..
-            }) => open = false,
-            // Parts of it may be run again.
-            Some(
-                Statement::Savepoint { .. }
-                | Statement::Lock(_)
-                | Statement::Rollback {
-                    savepoint: Some(_), ..
-                },
-            ) => return true,
-            _ => {}
-        }
-    }
-    any && open
 }

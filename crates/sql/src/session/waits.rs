@@ -1,4 +1,4 @@
-//! Statements that wait: for advisory locks, and by `pg_sleep`.
+//! Statements that wait: for advisory locks, by `pg_sleep`, and for the end of another session.
 //!
 //! They run outside of the serial stage, and no transaction runs them again. While they wait they keep no snapshot
 //! ([`Waits`]). Locks and claims of a transaction are given back when it has ended, and its commit is durable.
@@ -79,7 +79,13 @@ impl Session {
                 let of_lock = self.look_while_locking();
                 let waited = match awaited.1 {
                     Awaited::Lock(..) => waits.wait_between(awaited, of_lock),
-                    Awaited::Time(_) => waits.wait_between(awaited, look),
+                    Awaited::Time(_) => {
+                        self.entry.sleeps(true);
+                        let waited = waits.wait_between(awaited, look);
+                        self.entry.sleeps(false);
+                        waited
+                    }
+                    Awaited::End(..) => waits.wait_between(awaited, look),
                 };
                 waited.map_err(|error| statement.placed(error))?;
                 continue;

@@ -1,7 +1,7 @@
 //! The parameters with an effect or with one value, by their names.
 
 /// Parameters with their values at the beginning.
-pub(super) static KNOWN: [(&str, &str); 52] = [
+pub(super) static KNOWN: [(&str, &str); 53] = [
     ("application_name", ""),
     ("block_size", "8192"),
     ("bytea_output", "hex"),
@@ -12,6 +12,7 @@ pub(super) static KNOWN: [(&str, &str); 52] = [
     ("debug_assertions", "off"),
     ("default_table_access_method", "heap"),
     ("default_tablespace", ""),
+    (SEARCH_CONFIG, "pg_catalog.english"),
     ("default_transaction_deferrable", "off"),
     (USUAL_ISOLATION, "serializable"),
     (READ_ONLY, "off"),
@@ -57,6 +58,8 @@ pub(super) static KNOWN: [(&str, &str); 52] = [
     ("xmloption", "content"),
 ];
 
+/// The configuration of text search of calls that name none.
+pub(crate) const SEARCH_CONFIG: &str = "default_text_search_config";
 /// The schemas in which unqualified names are looked up.
 pub(super) const SEARCH_PATH: &str = "search_path";
 pub(super) const USUAL_PATH: &str = "\"$user\", public";
@@ -85,6 +88,9 @@ pub(super) const INTERVAL_STYLE: &str = "IntervalStyle";
 /// The zone in which moments are read and shown.
 pub(super) const TIME_ZONE: &str = "TimeZone";
 pub(super) const UTC: &str = "UTC";
+
+/// The name of the session's program.
+pub(super) const APPLICATION: &str = "application_name";
 
 /// The parameter with the session's user.
 pub(super) const AUTHORIZATION: &str = "session_authorization";
@@ -115,7 +121,7 @@ pub(super) const FIXED: [&str; 16] = [
 
 /// Parameters whose changes are reported to clients.
 pub(super) const REPORTED: [&str; 13] = [
-    "application_name",
+    APPLICATION,
     "client_encoding",
     DATE_STYLE,
     READ_ONLY,

@@ -40,6 +40,10 @@ pub(super) fn of(name: &str, value: &str) -> Option<Value> {
                 "a time, in milliseconds or with one of the units us, ms, s, min, h, d; 0 for no limit",
             ),
         },
+        "default_text_search_config" => match crate::values::search::Config::written(bare) {
+            Some(config) => Ok(format!("pg_catalog.{}", config.name())),
+            None => Err("english or simple"),
+        },
         "lc_messages" => locale(bare, "messages are in English", true),
         "lc_monetary" | "lc_numeric" | "lc_time" => locale(bare, "the locale is C", false),
         "pg_trgm.similarity_threshold"

@@ -80,7 +80,7 @@ impl SnapshotPortions {
     /// Appends at most `most` of the next rows. Returns their number, and true if there may be more.
     ///
     /// # Errors
-    /// Evaluation errors; `54000` if the snapshot was ended; `57014` if the client cancelled the statement.
+    /// Evaluation errors; `40001` if the snapshot was ended; `57014` if the client cancelled the statement.
     pub fn next(&mut self, most: u64, out: &mut Vec<Value>) -> Result<(u64, bool), SqlError> {
         if self.coming.is_some() {
             wait(self.ready());

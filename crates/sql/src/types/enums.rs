@@ -1,6 +1,7 @@
 //! Enum types: an ordered list of labels, each with a number by which values are stored and ordered.
 //!
-//! A type is a small value that is copied everywhere, so the labels are kept once for the process. Equal types share
+//! A type is a small value that is copied everywhere, so the labels are kept once for the process, as the fields of composite
+//! types are. Equal types share
 //! one entry, which is made when a type is first read. Entries are never freed: a plan, a result or another database of
 //! the process may have them. [`BYTES_MAX`] bounds all of them. Beyond it no type can be created or changed before the
 //! program starts again. Existing types are still read.
@@ -8,6 +9,7 @@
 //! Invariants: the numbers of labels are in their order. The number of a label never changes, so stored values and
 //! indexes stay as they are when labels are added or renamed.
 
+use super::composites::{CompositeField, depth_of};
 use crate::error::{SqlError, code};
 use crate::path::{local, schema_of, written};
 use serde::{Deserialize, Serialize};
@@ -58,7 +60,67 @@ pub(crate) struct Definition {
     pub array_internal_name: String,
     /// In their order.
     pub labels: Vec<Label>,
+    /// The fields of a composite type.
+    pub fields: Option<Vec<CompositeField>>,
+    /// The levels of rows in a value of a composite type.
+    pub(super) depth: usize,
     places: HashMap<String, usize>,
+}
+
+/// The content of a type: the labels of an enum, or the fields of a composite type.
+#[derive(Clone, Copy)]
+pub(super) struct Content<'c> {
+    pub labels: &'c [Label],
+    pub fields: Option<&'c [CompositeField]>,
+}
+
+impl<'c> Content<'c> {
+    fn of_labels(labels: &'c [Label]) -> Content<'c> {
+        Content {
+            labels,
+            fields: None,
+        }
+    }
+
+    fn is_of(self, there: &Definition) -> bool {
+        there.labels == self.labels && there.fields.as_deref() == self.fields
+    }
+
+    /// The bytes of an entry, about.
+    fn bytes(self, kept: &str) -> usize {
+        let label_bytes = self.labels.iter().map(|label| 2 * label.name.len() + 128);
+        let fields = self.fields.unwrap_or_default().iter();
+        let field_bytes = fields.map(|field| field.name.len() + 128);
+        512 + 4 * kept.len() + label_bytes.chain(field_bytes).sum::<usize>()
+    }
+}
+
+impl Definition {
+    /// The number by which functions get the type, or its arrays. It belongs to this process, not to the database.
+    pub(super) fn number(&self, of_array: bool) -> u32 {
+        FIRST_NUMBER + 2 * self.number + u32::from(of_array)
+    }
+
+    /// The type of such a number, and true for its arrays.
+    pub(super) fn of_number(number: u32) -> Option<(&'static Definition, bool)> {
+        let number = number.checked_sub(FIRST_NUMBER)?;
+        let known = known();
+        let found = known.all.get(number as usize / 2)?;
+        Some((found, number % 2 == 1))
+    }
+
+    /// The entry of a type with this content.
+    pub(super) fn kept(oid: u32, kept: &str, content: Content<'_>) -> &'static Definition {
+        known().keep(oid, kept, content)
+    }
+
+    /// Checks that such an entry has room.
+    ///
+    /// # Errors
+    /// `54000` if the process has read too many types.
+    pub(super) fn check_room(oid: u32, kept: &str, content: Content<'_>) -> Result<(), SqlError> {
+        known().check_room(oid, kept, content)
+    }
 }
 
 /// A handle of an enum type. Two are equal if they are of one type of a database, whichever labels they have.
@@ -97,32 +159,33 @@ static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 impl Known {
     /// The entry with this content, if there is one.
-    fn find(&self, oid: u32, kept: &str, labels: &[Label]) -> Option<&'static Definition> {
+    fn find(&self, oid: u32, kept: &str, content: Content<'_>) -> Option<&'static Definition> {
         let same = self.by_content.get(&(oid, kept.to_string()))?;
-        same.iter().copied().find(|there| there.labels == labels)
+        same.iter().copied().find(|there| content.is_of(there))
     }
 
     /// Checks that an entry exists, or has room.
     ///
     /// # Errors
     /// `54000` if there is none.
-    fn check_room(&self, oid: u32, kept: &str, labels: &[Label]) -> Result<(), SqlError> {
-        let is_there = || self.find(oid, kept, labels).is_some();
-        if self.bytes + bytes_of(kept, labels) <= BYTES_MAX || is_there() {
+    fn check_room(&self, oid: u32, kept: &str, content: Content<'_>) -> Result<(), SqlError> {
+        let is_there = || self.find(oid, kept, content).is_some();
+        if self.bytes + content.bytes(kept) <= BYTES_MAX || is_there() {
             return Ok(());
         }
         Err(SqlError::new(
             code::PROGRAM_LIMIT,
-            format!("enum types of a process have at most {BYTES_MAX} bytes"),
+            format!("types of users of a process have at most {BYTES_MAX} bytes"),
         )
         .hint("Types that were dropped or changed count until the program starts again."))
     }
 
     /// The entry with this content, which is made if there is none.
-    fn keep(&mut self, oid: u32, kept: &str, labels: &[Label]) -> &'static Definition {
-        if let Some(found) = self.find(oid, kept, labels) {
+    fn keep(&mut self, oid: u32, kept: &str, content: Content<'_>) -> &'static Definition {
+        if let Some(found) = self.find(oid, kept, content) {
             return found;
         }
+        let labels = content.labels;
         let internal = local(kept).to_string();
         let places = labels.iter().enumerate();
         let definition: &'static Definition = Box::leak(Box::new(Definition {
@@ -134,22 +197,18 @@ impl Known {
             array_internal_name: format!("_{internal}"),
             internal_name: internal,
             labels: labels.to_vec(),
+            fields: content.fields.map(<[CompositeField]>::to_vec),
+            depth: content.fields.map_or(0, depth_of),
             places: places
                 .map(|(place, label)| (label.name.clone(), place))
                 .collect(),
         }));
-        self.bytes += bytes_of(kept, labels);
+        self.bytes += content.bytes(kept);
         self.all.push(definition);
         let key = (oid, kept.to_string());
         self.by_content.entry(key).or_default().push(definition);
         definition
     }
-}
-
-/// The bytes of an entry, about.
-fn bytes_of(kept: &str, labels: &[Label]) -> usize {
-    let label_bytes = labels.iter().map(|label| 2 * label.name.len() + 128);
-    512 + 4 * kept.len() + label_bytes.sum::<usize>()
 }
 
 fn known() -> MutexGuard<'static, Known> {
@@ -160,7 +219,7 @@ impl EnumType {
     /// The type with this number, name and labels, which are in their order. It exists in a database, so it is read
     /// beyond the bound, too.
     pub(crate) fn of(oid: u32, kept: &str, labels: &[Label]) -> EnumType {
-        EnumType(known().keep(oid, kept, labels))
+        EnumType(Definition::kept(oid, kept, Content::of_labels(labels)))
     }
 
     /// Checks that such a type may be created, or be changed. It takes room once it is read.
@@ -168,7 +227,12 @@ impl EnumType {
     /// # Errors
     /// `54000` if the process has read too many.
     pub(crate) fn check_room(oid: u32, kept: &str, labels: &[Label]) -> Result<(), SqlError> {
-        known().check_room(oid, kept, labels)
+        Definition::check_room(oid, kept, Content::of_labels(labels))
+    }
+
+    /// The type whose definition this is.
+    pub(super) fn of_entry(entry: &'static Definition) -> EnumType {
+        EnumType(entry)
     }
 
     /// Its name, schema and labels.
@@ -176,17 +240,9 @@ impl EnumType {
         self.0
     }
 
-    /// The number by which functions get the type, or its arrays. It belongs to this process, not to the database.
+    /// The number by which functions get the type, or its arrays.
     pub(super) fn number(self, of_array: bool) -> u32 {
-        FIRST_NUMBER + 2 * self.0.number + u32::from(of_array)
-    }
-
-    /// The type of such a number, and true for its arrays.
-    pub(super) fn of_number(number: u32) -> Option<(EnumType, bool)> {
-        let number = number.checked_sub(FIRST_NUMBER)?;
-        let known = known();
-        let found = known.all.get(number as usize / 2)?;
-        Some((EnumType(found), number % 2 == 1))
+        self.0.number(of_array)
     }
 
     /// The stored number of a label.
@@ -201,6 +257,17 @@ impl EnumType {
         let place = labels.binary_search_by_key(&position, |label| label.position.into());
         place.ok().map(|place| &*labels[place].name)
     }
+}
+
+/// The only one of some types with a name.
+pub(crate) fn enum_named(types: &[EnumType], schema: Option<&str>, name: &str) -> Option<EnumType> {
+    let is_it = |of: &&EnumType| {
+        let of = of.definition();
+        of.internal_name == name && schema.is_none_or(|schema| schema == of.schema)
+    };
+    let mut found = types.iter().filter(is_it);
+    let first = found.next()?;
+    found.all(|other| other == first).then_some(*first)
 }
 
 /// The number of a new label after all others.
@@ -259,30 +326,34 @@ mod tests {
         assert_eq!(one.label(GAP.into()), Some("b"));
         assert_eq!(one.label(1), None);
         assert_eq!(more.position("b"), None);
-        let (found, of_array) = EnumType::of_number(one.number(true)).expect("it is known");
-        assert!(std::ptr::eq(found.0, one.0) && of_array);
+        let (found, of_array) = Definition::of_number(one.number(true)).expect("it is known");
+        assert!(std::ptr::eq(found, one.0) && of_array);
     }
 
     #[test]
     fn what_is_declared_has_a_bound_and_what_is_read_has_none() {
         let labels = [label("a", 0), label("b", GAP)];
+        let (one, two) = (
+            Content::of_labels(&labels[..1]),
+            Content::of_labels(&labels),
+        );
         let mut known = Known::default();
         // A type that is declared and never read takes nothing.
         for _ in 0..2 {
-            assert!(known.check_room(7, "mood", &labels).is_ok());
+            assert!(known.check_room(7, "mood", two).is_ok());
         }
         assert_eq!((known.all.len(), known.bytes), (0, 0));
-        known.keep(7, "mood", &labels);
+        known.keep(7, "mood", two);
         let once = known.bytes;
-        assert_eq!(once, bytes_of("mood", &labels));
-        known.keep(7, "mood", &labels);
+        assert_eq!(once, two.bytes("mood"));
+        known.keep(7, "mood", two);
         assert_eq!((known.all.len(), known.bytes), (1, once));
         known.bytes = BYTES_MAX;
-        let full = known.check_room(7, "mood", &labels[..1]);
+        let full = known.check_room(7, "mood", one);
         assert_eq!(full.expect_err("it is full").code, code::PROGRAM_LIMIT);
         // The first labels have an entry still, and those that another program has stored are read.
-        assert!(known.check_room(7, "mood", &labels).is_ok());
-        assert_eq!(known.keep(8, "other", &labels[..1]).labels.len(), 1);
+        assert!(known.check_room(7, "mood", two).is_ok());
+        assert_eq!(known.keep(8, "other", one).labels.len(), 1);
         assert!(known.bytes > BYTES_MAX);
     }
 

@@ -34,7 +34,7 @@ pub(crate) struct Numbers {
 }
 
 /// Types, the beginning of the names of their functions, and the numbers of those that read and write texts and bytes.
-const OWN: [(SqlType, &str, [u32; 4]); 42] = [
+const OWN: [(SqlType, &str, [u32; 4]); 43] = [
     (SqlType::Bool, "bool", [1242, 1243, 2436, 2437]),
     (SqlType::Bytea, "bytea", [1244, 31, 2412, 2413]),
     (SqlType::OneChar, "char", [1245, 33, 2434, 2435]),
@@ -59,6 +59,7 @@ const OWN: [(SqlType, &str, [u32; 4]); 42] = [
     ),
     (SqlType::Numeric, "numeric_", [1701, 1702, 2460, 2461]),
     (SqlType::Regclass, "regclass", [2218, 2219, 2452, 2453]),
+    (SqlType::Regconfig, "regconfig", [3736, 3737, 3738, 3739]),
     (
         SqlType::Regcollation,
         "regcollation",
@@ -137,7 +138,7 @@ pub(crate) fn numbers(kind: SqlType) -> Numbers {
     let element = kind.element().filter(|_| own.is_none());
     let [input, output, receive, send] = match kind {
         SqlType::Enum(_) => ENUMS,
-        SqlType::Record => RECORDS,
+        SqlType::Record | SqlType::Composite(_) => RECORDS,
         kind if kind.is_range() => RANGES,
         _ => own.map_or(ARRAYS, |(.., numbers)| *numbers),
     };
@@ -255,7 +256,7 @@ pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
     // A range is aligned as its bounds are.
     let align = match single.bound().unwrap_or(single).size() {
         _ if matches!(kind, SqlType::Name | SqlType::Uuid | SqlType::Unknown) => "c",
-        _ if kind.is_record() => "d",
+        _ if kind.is_record() || matches!(single, SqlType::Composite(_)) => "d",
         8 | 12 | 16 => "d",
         2 if element.is_none() => "s",
         1 if element.is_none() => "c",

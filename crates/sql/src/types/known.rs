@@ -3,7 +3,7 @@
 use super::SqlType;
 
 /// Types, their numbers, their names in SQL, and the bytes of a value: -1 for any length.
-pub(super) const ALL: [(SqlType, u32, &str, i16); 87] = [
+pub(super) const ALL: [(SqlType, u32, &str, i16); 88] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -27,6 +27,7 @@ pub(super) const ALL: [(SqlType, u32, &str, i16); 87] = [
     (SqlType::Numeric, 1700, "numeric", -1),
     (SqlType::Regclass, 2205, "regclass", 4),
     (SqlType::Regcollation, 4191, "regcollation", 4),
+    (SqlType::Regconfig, 3734, "regconfig", 4),
     (SqlType::Regnamespace, 4089, "regnamespace", 4),
     (SqlType::Regproc, 24, "regproc", 4),
     (SqlType::Regprocedure, 2202, "regprocedure", 4),

@@ -54,12 +54,21 @@ impl TypeSpec {
         length.filter(|_| self.kind.is_bits())
     }
 
-    /// The digits of a `numeric(precision, scale)`, and those behind the point.
+    /// The digits of a `numeric(precision, scale)`, and those behind the point, as a column has them.
     pub fn precision_and_scale(self) -> Option<(u16, u8)> {
+        let (precision, scale) = self.digits()?;
+        let scale = u8::try_from(scale).ok()?;
+        (scale <= 38 && u16::from(scale) <= precision).then_some((precision, scale))
+    }
+
+    /// The same as a cast has them: the scale may be negative, or greater than the precision.
+    pub(crate) fn digits(self) -> Option<(u16, i16)> {
         let has = self.kind == SqlType::Numeric && self.modifier >= 4;
         has.then(|| {
             let packed = self.modifier - 4;
-            ((packed >> 16) as u16, (packed & 0xff) as u8)
+            // The scale has eleven bits, the highest of which is its sign.
+            let scale = (packed & 0x7ff) as i16;
+            ((packed >> 16) as u16, (scale << 5) >> 5)
         })
     }
 
@@ -153,7 +162,7 @@ impl TypeSpec {
         if self.kind == SqlType::Interval {
             return format!("interval{}", interval_fields::shown(self.modifier));
         }
-        match (self.length(), self.precision_and_scale()) {
+        match (self.length(), self.digits()) {
             (Some(length), _) => format!("{}({length})", self.kind.name()),
             _ if let Some(bits) = self.bits() => format!("{}({bits})", self.kind.name()),
             (_, Some((precision, scale))) => format!("numeric({precision},{scale})"),

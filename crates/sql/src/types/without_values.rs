@@ -2,7 +2,7 @@
 //! objects. Tools name them (`'trigger'::regtype`) and read them in `pg_type`.
 //!
 //! `without_values.txt` has a line for each type, as `pg_type` of PostgreSQL 15 has it: number, name, name in SQL,
-//! length, passed by value, kind, category, alignment, storage, number of the elements' type and of the arrays' type,
+//! length, passed by value, kind, category, alignment, storage; numbers of the elements' type and of the arrays' type;
 //! numbers of the functions for input, output, receiving, sending, subscripts and statistics.
 
 use super::functions::{Numbers, TypeFunction};

@@ -47,6 +47,22 @@ pub(crate) fn unknown_type(schema: Option<&str>, name: &str) -> SqlError {
 }
 
 impl TypeSpec {
+    /// The type of a cast. Its scale may be one that columns do not have.
+    ///
+    /// # Errors
+    /// As [`TypeSpec::of_data_type`].
+    pub(crate) fn of_cast(
+        data_type: &DataType,
+        names: &dyn NamedTypes,
+    ) -> Result<TypeSpec, SqlError> {
+        match data_type {
+            DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) => {
+                numeric(info, true)
+            }
+            other => TypeSpec::of_data_type(other, names),
+        }
+    }
+
     /// The type that a text of SQL names.
     ///
     /// # Errors
@@ -88,7 +104,7 @@ impl TypeSpec {
             | DataType::DoublePrecision
             | DataType::Double(_) => plain(SqlType::Float8),
             DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) => {
-                numeric(info)
+                numeric(info, false)
             }
             DataType::Text => plain(SqlType::Text),
             DataType::Varchar(length)
@@ -223,6 +239,7 @@ fn named(
         return of_user(spec, modifiers, whole);
     }
     let spec = match text.as_str() {
+        "nchar" if !is_quoted(name) => self::text(SqlType::Char, None, Some(1))?,
         "bpchar" => self::text(SqlType::Char, length.as_ref(), None)?,
         "varchar" => self::text(SqlType::Varchar, length.as_ref(), None)?,
         "bit" => bits(SqlType::Bit, number)?,
@@ -252,6 +269,12 @@ fn named(
         }
     };
     without_modifiers(spec, modifiers, whole)
+}
+
+/// True for a name in quotes, which is no word of the grammar.
+fn is_quoted(name: &ObjectName) -> bool {
+    let mut parts = name.0.iter().filter_map(|part| part.as_ident());
+    parts.any(|part| part.quote_style.is_some())
 }
 
 /// True for the name of a type of PostgreSQL's for sets of ranges.
@@ -332,7 +355,7 @@ fn bits(kind: SqlType, length: Option<u64>) -> Result<TypeSpec, SqlError> {
     }
 }
 
-fn numeric(info: &ExactNumberInfo) -> Result<TypeSpec, SqlError> {
+fn numeric(info: &ExactNumberInfo, is_cast: bool) -> Result<TypeSpec, SqlError> {
     let (precision, scale) = match *info {
         ExactNumberInfo::None => return Ok(TypeSpec::plain(SqlType::Numeric)),
         ExactNumberInfo::Precision(precision) => (precision, 0),
@@ -348,13 +371,13 @@ fn numeric(info: &ExactNumberInfo) -> Result<TypeSpec, SqlError> {
             "NUMERIC scale {scale} must be between -1000 and 1000"
         )));
     }
-    if !(0..=38).contains(&scale) || scale as u64 > precision {
+    if !is_cast && (!(0..=38).contains(&scale) || scale as u64 > precision) {
         return Err(SqlError::unsupported(format!(
-            "numeric({precision},{scale}) is not supported: the scale is 0 to 38, and to the precision"
+            "numeric({precision},{scale}) is not supported: the scale of a column is 0 to 38, and to the precision"
         )));
     }
     Ok(TypeSpec::new(
         SqlType::Numeric,
-        ((precision as i32) << 16 | scale as i32) + 4,
+        ((precision as i32) << 16 | (scale as i32 & 0x7ff)) + 4,
     ))
 }

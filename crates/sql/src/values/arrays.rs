@@ -10,11 +10,11 @@ mod functions;
 pub(crate) mod order;
 mod reading;
 
+pub(crate) use functions::{accumulated, made};
 pub(crate) use functions::{
     appended, bound_at, concatenated, dimensions, element_at, filled, length_at, ordinals,
     position, positions, prepended, removed, replaced, slice, split, subscripts, subscripts_back,
 };
-pub(crate) use functions::{made, nested};
 pub(crate) use order::order_key;
 pub(crate) use reading::{DIMENSIONS_MAX, too_many_dimensions};
 
@@ -292,6 +292,13 @@ pub(crate) fn compared_as(value: Value, kind: SqlType) -> Result<Value, SqlError
         (SqlType::Hstore, Value::Text(text)) => Value::Bytes(Hstore::known(&text)?.key()),
         (SqlType::Jsonb, Value::Text(text)) => Value::Bytes(Json::known(&text)?.key()),
         (SqlType::Record, Value::Bytes(record)) => Value::Bytes(order::record_key(&record)?),
+        (SqlType::Composite(of), Value::Text(text)) => {
+            match super::composites::to_record(of, &text)? {
+                Value::Bytes(record) => Value::Bytes(order::record_key(&record)?),
+                other => other,
+            }
+        }
+        (SqlType::Char, Value::Text(text)) => Value::Text(text.trim_end_matches(' ').to_string()),
         (_, value) => value,
     })
 }

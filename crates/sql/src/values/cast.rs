@@ -1,12 +1,14 @@
 //! Conversion of values between types: `cast`, `::`, and assignment to a column.
 
 mod allowed;
+mod digits;
 
 pub(crate) use allowed::{Coercion, can_cast, could_be_implicit, could_cast, is_number_of};
 
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
 use super::arrays::Array;
 use super::bits;
+use super::composites;
 use super::hstore::Hstore;
 use super::infinity::{infinite_moment, is_infinite};
 use super::intervals::Interval;
@@ -18,6 +20,7 @@ use super::zones::SessionZone;
 use crate::error::{SqlError, code, invalid};
 use crate::text::{decode_text, decode_text_in, encode_text_in, text_of};
 use crate::types::{FREE_SCALE, SqlType, TypeSpec};
+use digits::{digits_detail, of_other_scale};
 use sardonyx::schema::{Limit, NonFinite, Value, ValueRef};
 use sardonyx_rows::decimals::{divide_rounded, rounded};
 
@@ -40,6 +43,18 @@ pub(crate) fn cast(
             format!("cannot cast type {} to {}", from.name(), to.kind.name()),
         )
     };
+    match (from, to.kind, value) {
+        (SqlType::Composite(of), SqlType::Record, ValueRef::Text(text)) => {
+            return composites::to_record(of, text);
+        }
+        (SqlType::Record, SqlType::Composite(of), ValueRef::Bytes(record)) => {
+            return composites::of_record(of, record, explicit, None);
+        }
+        (SqlType::Composite(one), SqlType::Composite(other), _) if one == other => {
+            return Ok(value.to_value());
+        }
+        _ => {}
+    }
     if to.kind.is_bits() {
         return bits::cast(value, from, to, explicit);
     }
@@ -256,6 +271,19 @@ pub(crate) fn cast_in(
         Record, RecordArray, Timestamp, Timestamptz, TimestamptzArray, Timetz, TstzRange,
         TstzRangeArray,
     };
+    if let (Record, SqlType::Composite(of), ValueRef::Bytes(record)) = (from, to.kind, value) {
+        return composites::of_record(of, record, explicit, zone);
+    }
+    if let (SqlType::Composite(of), Some(_), ValueRef::Text(text), true) =
+        (from, zone, value, to.kind.is_text())
+    {
+        let mut shown = String::new();
+        composites::push(of, text, zone, &mut shown);
+        return cast(ValueRef::Text(&shown), SqlType::Text, to, explicit);
+    }
+    if let (SqlType::Composite(_), true, ValueRef::Text(text)) = (to.kind, from.is_text(), value) {
+        return decode_text_in(to.kind, text, zone);
+    }
     if let (ValueRef::Text(text), Some(_), true) = (value, zone, reads_dates(from, to.kind)) {
         if let (Some(of), Some(element)) = (from.element(), to.kind.element()) {
             let to = TypeSpec::new(element, to.modifier);
@@ -382,28 +410,10 @@ fn to_integer(value: ValueRef<'_>, kind: SqlType) -> Option<Result<Value, SqlErr
 /// The most digits of a numeric with any precision.
 const DIGITS_MAX: u16 = 38;
 
-/// The detail of an error: the range of a numeric with these digits.
-pub(crate) fn digits_detail(precision: u16, scale: u8) -> String {
-    if precision > DIGITS_MAX {
-        return format!(
-            "A field with precision {precision}, scale {scale} has {DIGITS_MAX} digits in all."
-        );
-    }
-    let whole = precision.saturating_sub(scale.into());
-    let bound = if whole == 0 {
-        "1".into()
-    } else {
-        format!("10^{whole}")
-    };
-    format!(
-        "A field with precision {precision}, scale {scale} must round to an absolute value less than {bound}."
-    )
-}
-
 fn to_numeric(value: ValueRef<'_>, to: TypeSpec) -> Result<Value, SqlError> {
     let overflow = || {
         let error = SqlError::new(code::OUT_OF_RANGE, "numeric field overflow");
-        match to.precision_and_scale() {
+        match to.digits() {
             Some((precision, scale)) => error.detail(digits_detail(precision, scale)),
             None => error.detail(format!("{value} is no numeric here: it has 38 digits.")),
         }
@@ -413,7 +423,7 @@ fn to_numeric(value: ValueRef<'_>, to: TypeSpec) -> Result<Value, SqlError> {
         other => other.to_value(),
     };
     if let Value::NonFinite(value) = value_as_decimal {
-        return match (value, to.precision_and_scale()) {
+        return match (value, to.digits()) {
             (NonFinite::NaN, _) | (_, None) => Ok(Value::NonFinite(value)),
             (_, Some((precision, scale))) => {
                 let error = SqlError::new(code::OUT_OF_RANGE, "numeric field overflow");
@@ -424,8 +434,13 @@ fn to_numeric(value: ValueRef<'_>, to: TypeSpec) -> Result<Value, SqlError> {
         };
     }
     let (units, scale) = decimal_of(value_as_decimal.as_ref()).ok_or_else(overflow)?;
-    let Some((precision, wanted)) = to.precision_and_scale() else {
-        return Ok(Value::Decimal(units, scale));
+    let (precision, wanted) = match (to.precision_and_scale(), to.digits()) {
+        (Some(digits), _) => digits,
+        (None, Some(digits)) => {
+            let fits = of_other_scale((units, scale), digits);
+            return fits.ok_or_else(overflow);
+        }
+        (None, None) => return Ok(Value::Decimal(units, scale)),
     };
     let digits = precision.min(DIGITS_MAX) as u8;
     let fits = Limit::Digits(digits, wanted).fit(ValueRef::Decimal(units, scale));

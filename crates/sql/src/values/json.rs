@@ -5,8 +5,8 @@
 
 use super::arrays::{Array, element_value};
 use super::hstore::Hstore;
-use super::records;
 use super::zones::SessionZone;
+use super::{composites, records};
 use crate::error::{SqlError, code};
 use crate::text::{text_in, text_of};
 use crate::types::SqlType;
@@ -140,6 +140,10 @@ pub(crate) fn push_value(
             let element = kind.element().unwrap_or(SqlType::Text);
             push_array(element, &Array::known(text), zone, out)?;
         }
+        (ValueRef::Text(text), SqlType::Composite(of)) => {
+            let record = composites::to_record(of, text)?;
+            push_value(SqlType::Record, record.as_ref(), zone, out)?;
+        }
         (ValueRef::Bytes(record), SqlType::Record) => {
             out.push('{');
             for (at, field) in records::fields(record)?.into_iter().enumerate() {
@@ -209,7 +213,7 @@ fn push_array(
 pub(crate) fn is_no_name(kind: SqlType) -> bool {
     let has_parts = matches!(
         kind,
-        SqlType::Json | SqlType::Jsonb | SqlType::Hstore | SqlType::Record
+        SqlType::Json | SqlType::Jsonb | SqlType::Hstore | SqlType::Record | SqlType::Composite(_)
     );
     has_parts || kind.element().is_some()
 }

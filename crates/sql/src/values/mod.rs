@@ -9,6 +9,7 @@ pub(crate) mod bits;
 pub(crate) mod cast;
 mod collation_names;
 pub(crate) mod collations;
+pub(crate) mod composites;
 pub(crate) mod exact;
 pub(crate) mod hashes;
 pub(crate) mod hstore;

@@ -42,8 +42,8 @@ impl DateOrder {
     }
 }
 
-/// The time zone of a session, the order of its dates and the style of its intervals, if it is not UTC, the month is not first, or
-/// the style is not the usual one. With a clock, a time of the day has the distance from UTC that it has today.
+/// The time zone of a session, the order of its dates and the style of its intervals, if one of these is not the default: UTC,
+/// the month first, `postgres`. With a clock, a time of the day has the distance from UTC that it has today.
 #[derive(Clone, Debug)]
 pub struct SessionZone {
     named: Arc<Named>,

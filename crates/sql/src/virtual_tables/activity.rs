@@ -1,70 +1,201 @@
-//! `pg_stat_activity`: the session that reads it. SQL does not know other sessions, which are the server's.
+//! `pg_stat_activity`: the sessions of the database; `pg_stat_database`: their number, and the counts of the engine. A
+//! user without the right `own` sees the statements of its own sessions only.
 
 use super::Contents::Rows;
+use super::system::database_names;
 use super::{OWNER, VirtualRows, VirtualTable, oid, text};
+use crate::activity::{Activity, ClientAddress, Seen};
+use crate::advisory::Key;
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::expression::functions::address_of;
+use crate::rights::Access;
 use crate::source::Source;
-use crate::types::SqlType::{Int4, Int8, Name, Oid, Text, Timestamptz};
+use crate::types::SqlType::{Float8, Inet, Int4, Int8, Name, Oid, Text, Timestamptz};
 use sardonyx::schema::Value;
 
-pub(super) const TABLES: &[VirtualTable] = &[VirtualTable {
-    schema: "pg_catalog",
-    name: "pg_stat_activity",
-    oid: 12_020,
-    columns: &[
-        ("datid", Oid),
-        ("datname", Name),
-        ("pid", Int4),
-        ("leader_pid", Int4),
-        ("usesysid", Oid),
-        ("usename", Name),
-        ("application_name", Text),
-        ("client_addr", Text),
-        ("client_hostname", Text),
-        ("client_port", Int4),
-        ("backend_start", Timestamptz),
-        ("xact_start", Timestamptz),
-        ("query_start", Timestamptz),
-        ("state_change", Timestamptz),
-        ("wait_event_type", Text),
-        ("wait_event", Text),
-        ("state", Text),
-        ("backend_xid", Oid),
-        ("backend_xmin", Oid),
-        ("query_id", Int8),
-        ("query", Text),
-        ("backend_type", Text),
-    ],
-    contents: Rows(sessions),
-}];
+/// The text in the place of statements that the user may not see.
+const HIDDEN: &str = "<insufficient privilege>";
+
+pub(super) const TABLES: &[VirtualTable] = &[
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_stat_activity",
+        oid: 12_020,
+        columns: &[
+            ("datid", Oid),
+            ("datname", Name),
+            ("pid", Int4),
+            ("leader_pid", Int4),
+            ("usesysid", Oid),
+            ("usename", Name),
+            ("application_name", Text),
+            ("client_addr", Inet),
+            ("client_hostname", Text),
+            ("client_port", Int4),
+            ("backend_start", Timestamptz),
+            ("xact_start", Timestamptz),
+            ("query_start", Timestamptz),
+            ("state_change", Timestamptz),
+            ("wait_event_type", Text),
+            ("wait_event", Text),
+            ("state", Text),
+            ("backend_xid", Oid),
+            ("backend_xmin", Oid),
+            ("query_id", Int8),
+            ("query", Text),
+            ("backend_type", Text),
+        ],
+        contents: Rows(sessions),
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_stat_database",
+        oid: 12_202,
+        columns: &[
+            ("datid", Oid),
+            ("datname", Name),
+            ("numbackends", Int4),
+            ("xact_commit", Int8),
+            ("xact_rollback", Int8),
+            ("blks_read", Int8),
+            ("blks_hit", Int8),
+            ("tup_returned", Int8),
+            ("tup_fetched", Int8),
+            ("tup_inserted", Int8),
+            ("tup_updated", Int8),
+            ("tup_deleted", Int8),
+            ("conflicts", Int8),
+            ("temp_files", Int8),
+            ("temp_bytes", Int8),
+            ("deadlocks", Int8),
+            ("checksum_failures", Int8),
+            ("checksum_last_failure", Timestamptz),
+            ("blk_read_time", Float8),
+            ("blk_write_time", Float8),
+            ("session_time", Float8),
+            ("active_time", Float8),
+            ("idle_in_transaction_time", Float8),
+            ("sessions", Int8),
+            ("sessions_abandoned", Int8),
+            ("sessions_fatal", Int8),
+            ("sessions_killed", Int8),
+            ("stats_reset", Timestamptz),
+        ],
+        contents: Rows(databases),
+    },
+];
+
+/// The columns that are known, by their places; all others are null.
+fn databases(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let Some(database) = &with.context.database else {
+        return Ok(VirtualRows::new());
+    };
+    let committed = database
+        .tables()
+        .map(|tables| tables.statistics().committed);
+    let row = |number: u32, name: &str| {
+        let mut row = vec![Value::Null; 28];
+        let known = [
+            (0, oid(number)),
+            (1, text(name)),
+            (2, Value::Int(database.sessions().count(name) as i128)),
+            (
+                3,
+                committed.map_or(Value::Null, |count| Value::Int(count.into())),
+            ),
+            (23, Value::Int(database.advisory().sessions().into())),
+            (27, Value::Timestamp(database.opened())),
+        ];
+        for (place, value) in known {
+            if let Some(there) = row.get_mut(place) {
+                *there = value;
+            }
+        }
+        row
+    };
+    let names = database_names(&with.context.settings.borrow());
+    let rows = names.into_iter();
+    Ok(rows.map(|(number, name)| row(number, &name)).collect())
+}
 
 fn sessions(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let context = with.context;
-    let application = context.settings.borrow().get("application_name")?;
+    let Some(database) = &with.context.database else {
+        return Ok(VirtualRows::new());
+    };
+    let list = || database.sessions().all();
+    let all = match &with.context.claims {
+        Some(claiming) => claiming.sessions(list),
+        None => list().into(),
+    };
+    let sees_all = with.context.rights.borrow().elsewhere() == Access::Define;
+    let awaited = database.advisory().awaited();
+    let names = database_names(&with.context.settings.borrow());
+    let number = |name: &str| {
+        // There is one database, which clients connect to by any name: one that is not listed has no number.
+        let mut names = names.iter();
+        names
+            .find(|(_, known)| known == name)
+            .map(|(number, _)| *number)
+    };
+    let rows = all.iter().map(|seen| {
+        let sees = sees_all || seen.identity.user == with.context.user;
+        row_of(
+            seen,
+            number(&seen.identity.database),
+            awaited.get(&seen.number),
+            sees,
+        )
+    });
+    Ok(rows.collect())
+}
+
+/// The type and the name of the event for which a session waits.
+fn event(seen: &Seen, awaited: Option<&Key>) -> Option<(&'static str, &'static str)> {
+    match (seen.doing.activity, awaited) {
+        (Activity::Active, Some(Key::Table(_))) => Some(("Lock", "relation")),
+        (Activity::Active, Some(Key::One(_) | Key::Two(..))) => Some(("Lock", "advisory")),
+        (Activity::Active, None) => seen.doing.sleeps.then_some(("Timeout", "PgSleep")),
+        _ => Some(("Client", "ClientRead")),
+    }
+}
+
+fn row_of(seen: &Seen, number: Option<u32>, awaited: Option<&Key>, sees: bool) -> Vec<Value> {
+    let (identity, doing) = (&seen.identity, &seen.doing);
     let null = || Value::Null;
-    Ok(vec![vec![
-        oid(5),
-        text(context.settings.borrow().database()),
-        Value::Int(context.process().into()),
+    let shown = |value: Value| if sees { value } else { Value::Null };
+    let moment = |moment: Option<i64>| shown(moment.map_or(Value::Null, Value::Timestamp));
+    let port = match identity.client {
+        ClientAddress::Remote(address) => Value::Int(address.port().into()),
+        ClientAddress::Local => Value::Int(-1),
+        ClientAddress::Program => Value::Null,
+    };
+    let event = event(seen, awaited);
+    vec![
+        number.map_or(Value::Null, oid),
+        text(&identity.database),
+        Value::Int(identity.process.into()),
         null(),
         oid(OWNER),
-        text(&context.user),
-        Value::Text(application),
+        text(&identity.user),
+        text(&doing.application),
+        shown(address_of(identity.client)),
+        null(),
+        shown(port),
+        moment(Some(identity.began)),
+        moment(doing.transaction),
+        moment(doing.statement),
+        moment(Some(doing.changed)),
+        shown(event.map_or(Value::Null, |(kind, _)| text(kind))),
+        shown(event.map_or(Value::Null, |(_, name)| text(name))),
+        shown(text(doing.activity.name())),
         null(),
         null(),
         null(),
-        null(),
-        Value::Timestamp(context.transaction.moment),
-        Value::Timestamp(context.statement_started),
-        Value::Timestamp(context.statement_started),
-        null(),
-        null(),
-        text("active"),
-        null(),
-        null(),
-        null(),
-        null(),
-        text("client backend"),
-    ]])
+        match sees {
+            true => Value::Text(doing.text()),
+            false => text(HIDDEN),
+        },
+        shown(text("client backend")),
+    ]
 }

@@ -1,10 +1,12 @@
 //! Constraints, indexes and sequences in the catalogue: `pg_constraint`, `pg_sequence`, and their definitions as SQL.
 
 use super::Contents::Rows;
+use super::domain_checks;
 use super::indexes::{SeenIndex, index_oid, index_referred, seen_indexes};
 use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, number_of_schema, oid, schema_numbers, text};
 use crate::error::SqlError;
+use crate::expression::shown_casts::as_array;
 use crate::expression::{Environment, shown_check};
 use crate::index_names::shown_expression;
 use crate::names::{is_hidden_check, quoted};
@@ -72,19 +74,21 @@ pub(super) const TABLES: &[VirtualTable] = &[
 
 /// A constraint of a table.
 pub(crate) struct Constraint {
-    oid: u32,
+    pub oid: u32,
     pub name: String,
     /// `p`, `u`, `f`, `c`, as in the catalogue.
     pub letter: &'static str,
     table: u16,
     index: u32,
-    referenced: u16,
+    pub referenced: u16,
     deletes: &'static str,
     notes: ReferenceNotes,
     columns: Vec<usize>,
     referenced_columns: Vec<usize>,
     /// The definition in SQL, without its name.
     pub definition: String,
+    /// The definition as PostgreSQL shows it, if that is another one. Programs without SQL do not test it.
+    seen: Option<String>,
     /// False if rows of earlier times need not meet it.
     pub is_valid: bool,
 }
@@ -92,8 +96,16 @@ pub(crate) struct Constraint {
 impl Constraint {
     /// The definition, with `NOT VALID`.
     pub fn whole_definition(&self) -> String {
-        let validity = if self.is_valid { "" } else { " NOT VALID" };
-        format!("{}{validity}", self.definition)
+        format!("{}{}", self.definition, self.validity())
+    }
+
+    fn validity(&self) -> &'static str {
+        if self.is_valid { "" } else { " NOT VALID" }
+    }
+
+    /// The definition as PostgreSQL shows it.
+    fn seen_definition(&self) -> &str {
+        self.seen.as_ref().unwrap_or(&self.definition)
     }
 }
 
@@ -153,6 +165,7 @@ pub(crate) fn constraints_of(
         columns: Vec::new(),
         referenced_columns: Vec::new(),
         definition,
+        seen: None,
         is_valid: true,
     };
     let when = |is_so: bool, text: &'static str| if is_so { text } else { "" };
@@ -215,12 +228,16 @@ pub(crate) fn constraints_of(
             ..plain(&key.name, "f", definition)
         });
     }
+    let enums = relation.enums();
     let checks = relation.schema.checks.iter();
     for (name, condition) in checks.filter(|(name, _)| !is_hidden_check(name)) {
         let read = Check::parse(condition, &relation.schema);
-        let condition = shown_check(condition, &relation.schema);
+        let condition = shown_check(condition, &relation.schema, &enums);
+        let kind_of = |name: &str| relation.column(name).ok().map(|column| column.spec.kind);
+        let seen = as_array(&condition, &kind_of);
         let definition = format!("CHECK (({condition}))");
         add(Constraint {
+            seen: seen.map(|condition| format!("CHECK (({condition}))")),
             columns: read.map_or_else(|_| Vec::new(), |check| check.columns().to_vec()),
             ..plain(name, "c", definition)
         });
@@ -229,7 +246,7 @@ pub(crate) fn constraints_of(
 }
 
 fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let mut rows = Vec::new();
+    let mut rows = domain_checks::rows(source)?;
     let schemas = schema_numbers(source)?;
     for relation in relations(source)? {
         for constraint in constraints_of(source, &relation)? {
@@ -279,7 +296,7 @@ fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, 
                 Value::Null,
                 Value::Null,
                 match constraint.letter {
-                    "c" => Value::Text(constraint.definition),
+                    "c" => text(constraint.seen_definition()),
                     _ => Value::Null,
                 },
             ]);
@@ -309,23 +326,26 @@ pub(crate) fn constraint_definition(source: &dyn Source, number: u32) -> Result<
         let constraints = constraints_of(source, &relation)?;
         let found = constraints.into_iter().find(|there| there.oid == number);
         if let Some(constraint) = found {
-            return Ok(Value::Text(constraint.whole_definition()));
+            let seen = constraint.seen_definition();
+            return Ok(Value::Text(format!("{seen}{}", constraint.validity())));
         }
     }
-    Ok(Value::Null)
+    let mut of_domains = domain_checks::all(source)?.into_iter();
+    let found = of_domains.find(|there| there.number == number);
+    Ok(found.map_or(Value::Null, |there| Value::Text(there.definition)))
 }
 
 /// The columns of an index, as SQL.
 fn columns_of(relation: &Relation, index: &SeenIndex) -> String {
-    let columns = index.columns.iter().map(|(column, descending)| {
+    let columns = index.columns.iter().zip(&index.classes);
+    let columns = columns.map(|((column, descending), class)| {
         let name = names_of(relation, &[*column]);
         // An expression is within the parentheses that an index's grammar has around it.
         let name = match name.starts_with('(') {
             true => format!("({name})"),
             false => name,
         };
-        let noted = relation.notes.operator_classes.get(&index.name);
-        let name = match noted.and_then(|noted| noted.get(column)) {
+        let name = match class {
             Some(class) => format!("{name} {class}"),
             None => name,
         };
@@ -365,8 +385,9 @@ fn definition_on(
 ) -> String {
     let unique = if index.unique { "UNIQUE " } else { "" };
     format!(
-        "CREATE {unique}INDEX {} ON {table} USING btree {}",
+        "CREATE {unique}INDEX {} ON {table} USING {} {}",
         quoted(&index.name),
+        index.method.name(),
         parts_of(condition, relation, index)
     )
 }
@@ -395,8 +416,9 @@ pub(crate) fn own_indexes_on(relation: &Relation, other: &Relation) -> Vec<Strin
         let unique = if index.unique { "UNIQUE " } else { "" };
         let parts = parts_of(condition_of(&index), relation, &index);
         format!(
-            "CREATE {unique}INDEX ON {} {parts}",
-            written_whole(&other.name)
+            "CREATE {unique}INDEX ON {} USING {} {parts}",
+            written_whole(&other.name),
+            index.method.name()
         )
     })
     .collect()

@@ -11,6 +11,7 @@ use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::extensions::KNOWN;
 use crate::names::{COMMENT_OF_DATABASE, comment_name};
+use crate::path::PUBLIC;
 use crate::relation::{Relation, comment_of_schema, kind, object, objects, table_oid};
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Int4, Name, Oid, OidArray, Text, TextArray};
@@ -24,6 +25,8 @@ const PG_CONSTRAINT: u32 = 2606;
 const PG_TYPE: u32 = 1247;
 const PG_NAMESPACE: u32 = 2615;
 const PG_DATABASE: u32 = 1262;
+/// The comment on the schema `public`, if it has no other.
+const OF_PUBLIC: &str = "standard public schema";
 /// The number of the database.
 const THIS_DATABASE: u32 = 5;
 
@@ -77,8 +80,8 @@ pub(super) const TABLES: &[VirtualTable] = &[
     },
 ];
 
-/// The number of the first extension.
-const FIRST_EXTENSION: u32 = 15_000;
+/// The number of the first extension, above those of the catalogue itself: `pg_dump` leaves those out.
+const FIRST_EXTENSION: u32 = 14 << 24;
 /// The number of `public`, in which extensions are.
 const PUBLIC_NUMBER: u32 = 2200;
 /// The number of the owner of all objects.
@@ -191,6 +194,8 @@ fn all(source: &dyn Source, with: &Environment<'_>) -> Result<Vec<Description>, 
     }
     for (schema, number) in schema_numbers(source)? {
         let of_schema = comment(&comment_of_schema(&schema))?;
+        // A new database has it there.
+        let of_schema = of_schema.or((schema == PUBLIC).then(|| OF_PUBLIC.to_string()));
         add(PG_NAMESPACE, number, 0, of_schema.as_ref());
     }
     let of_database = comment(COMMENT_OF_DATABASE)?;

@@ -121,20 +121,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
         ],
     ),
     empty(
-        "pg_rewrite",
-        2618,
-        &[
-            ("oid", Oid),
-            ("rulename", Name),
-            ("ev_class", Oid),
-            ("ev_type", OneChar),
-            ("ev_enabled", OneChar),
-            ("is_instead", Bool),
-            ("ev_qual", Text),
-            ("ev_action", Text),
-        ],
-    ),
-    empty(
         "pg_foreign_table",
         3118,
         &[

@@ -4,16 +4,17 @@ use super::Contents::Rows;
 use super::{OWNER, PG_CATALOG, VirtualRows, VirtualTable, oid, text};
 use crate::aggregate::{AGGREGATES, Aggregate, AggregateKind, Named};
 use crate::error::SqlError;
-use crate::expression::functions::{Function, Kind, Volatility, all, function_number};
+use crate::expression::functions::{Function, Kind, Volatility, all, function_number, number_at};
 use crate::expression::window::WINDOW_FUNCTIONS;
 use crate::expression::{Environment, Expr, Typed};
 use crate::source::Source;
 use crate::types::SqlType::{
-    self, Bool, Float4, Int2, Name, Oid, OidArray, OidVector, OneChar, OneCharArray, Text,
+    self, Bool, Float4, Int2, Name, Oid, OidArray, OidVector, OneChar, OneCharArray, Regproc, Text,
     TextArray,
 };
 use crate::values::arrays::vector_of;
 use sardonyx::schema::{Value, ValueRef};
+use std::collections::HashSet;
 
 /// The number of the table.
 pub(super) const PG_PROC: u32 = 1255;
@@ -33,7 +34,7 @@ pub(super) const TABLES: &[VirtualTable] = &[VirtualTable {
         ("procost", Float4),
         ("prorows", Float4),
         ("provariadic", Oid),
-        ("prosupport", Oid),
+        ("prosupport", Regproc),
         ("prokind", OneChar),
         ("prosecdef", Bool),
         ("proleakproof", Bool),
@@ -180,10 +181,12 @@ fn functions(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, Sq
 }
 
 fn rows() -> Vec<Row> {
-    let mut rows = Vec::new();
+    let (mut rows, mut taken) = (Vec::new(), HashSet::new());
     for (place, function) in all().enumerate() {
+        let number = function_number(place);
+        taken.insert(number);
         rows.push(Row {
-            oid: function_number(place),
+            oid: number,
             name: function.0.name,
             kind: "f",
             arguments: function.0.arguments.to_vec(),
@@ -195,7 +198,7 @@ fn rows() -> Vec<Row> {
     let others = aggregates().chain(windows());
     for (name, kind, arguments, result, about) in others {
         rows.push(Row {
-            oid: function_number(rows.len()),
+            oid: number_at(rows.len(), (name, &arguments), &mut taken),
             name,
             kind,
             arguments,
@@ -274,7 +277,6 @@ fn windows() -> impl Iterator<Item = Described> {
 
 /// The line for people of the function with a number.
 pub(super) fn about(number: u32) -> Option<&'static str> {
-    let place = number.checked_sub(function_number(0))?;
     let mut rows = rows().into_iter();
-    rows.nth(place as usize).map(|row| row.about)
+    rows.find(|row| row.oid == number).map(|row| row.about)
 }

@@ -4,12 +4,15 @@
 use super::Contents::Rows;
 use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, oid, text};
+use crate::access_methods::{METHODS, Method};
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::index_names::{key_name, seen_key, shown_condition, shown_expression};
-use crate::operator_classes::{CLASSES, OperatorClass};
+use crate::index_names::{
+    key_name, listed_columns, listed_condition, seen_key, shown_condition, shown_expression,
+};
+use crate::operator_classes::OperatorClass;
 use crate::path::beside;
-use crate::relation::{Relation, table_oid};
+use crate::relation::{ListedOf, ListedPart, Relation, table_oid};
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Int2, Int2Vector, Name, Oid, OidVector, OneChar, Text};
 use crate::types::{TypeSpec, functions};
@@ -94,10 +97,10 @@ const CATALOGUE: u32 = 11;
 const OWNER: u32 = 10;
 
 fn operator_classes(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let rows = CLASSES.iter().map(|class| {
+    let rows = OperatorClass::all().map(|class| {
         vec![
             oid(class.oid),
-            oid(BTREE),
+            oid(class.method.numbers().0),
             text(class.name),
             oid(CATALOGUE),
             oid(OWNER),
@@ -111,19 +114,23 @@ fn operator_classes(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, 
 }
 
 pub(super) const HEAP: u32 = 2;
-pub(super) const BTREE: u32 = 403;
 
 fn access_methods(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    Ok(vec![
-        vec![oid(HEAP), text("heap"), oid(3), text("t")],
-        vec![oid(BTREE), text("btree"), oid(330), text("i")],
-    ])
+    let mut rows = vec![vec![oid(HEAP), text("heap"), oid(3), text("t")]];
+    rows.extend(METHODS.into_iter().map(|method| {
+        let (number, handler) = method.numbers();
+        vec![oid(number), text(method.name()), oid(handler), text("i")]
+    }));
+    Ok(rows)
 }
 
-/// The number of a table's index: the primary key's first.
+/// The number of a table's index: the primary key's first. Those in the catalogue alone begin at the end.
 pub(super) fn index_oid(table: u16, index: usize) -> u32 {
-    (1 << 24) + u32::from(table) * 64 + index as u32
+    (1 << 24) + u32::from(table) * INDEXES + index as u32
 }
+
+/// The most numbers of a table's indexes.
+const INDEXES: u32 = 64;
 
 /// The index that a reference to a table's columns depends on: the first unique one of these columns.
 pub(crate) fn index_referred(relation: &Relation, key: &ForeignKey) -> Option<SeenIndex> {
@@ -141,8 +148,11 @@ pub(crate) fn index_referred(relation: &Relation, key: &ForeignKey) -> Option<Se
 pub(crate) struct SeenIndex {
     pub oid: u32,
     pub name: String,
-    /// Columns of the table, and those that the engine has for expressions.
+    pub method: Method,
+    /// Columns of the table, and those that stand for expressions.
     pub columns: Vec<(usize, bool)>,
+    /// The operator classes of the columns that are not the usual ones.
+    pub classes: Vec<Option<String>>,
     /// The columns of `INCLUDE`.
     pub included: Vec<usize>,
     /// The condition of a partial index, as SQL.
@@ -157,10 +167,12 @@ pub(crate) struct SeenIndex {
 
 /// The numbers of the operator classes of an index's columns; 0 where the catalogue has none.
 fn classes_of(relation: &Relation, index: &SeenIndex) -> Vec<String> {
-    let noted = relation.notes.operator_classes.get(&index.name);
-    let columns = index.columns.iter().map(|(column, _)| {
-        let named = noted.and_then(|noted| OperatorClass::named(noted.get(column)?));
-        let usual = || OperatorClass::default_of(key_name(relation, *column)?.kind);
+    let method = index.method;
+    let columns = index.columns.iter().zip(&index.classes);
+    let columns = columns.map(|((column, _), class)| {
+        let named = class.as_ref();
+        let named = named.and_then(|name| OperatorClass::named(method, name));
+        let usual = || OperatorClass::default_of(method, key_name(relation, *column)?.kind);
         let class = named.or_else(usual);
         class.map_or(0, |class| class.oid).to_string()
     });
@@ -171,16 +183,19 @@ pub(super) fn seen_indexes(relation: &Relation) -> Vec<SeenIndex> {
     let primary = relation.primary_constraint();
     let mut seen = Vec::new();
     let schema = &relation.schema;
-    let columns = |index| {
+    let columns = |index| -> Vec<(usize, bool)> {
         seen_key(schema, index)
             .map(|part| (part.column, part.descending))
             .collect()
     };
     if let (Some(name), false) = (&primary, relation.notes.hidden_key) {
+        let columns = columns(&schema.primary);
         seen.push(SeenIndex {
             oid: index_oid(relation.number, 0),
             name: name.clone(),
-            columns: columns(&schema.primary),
+            method: Method::Btree,
+            classes: vec![None; columns.len()],
+            columns,
             included: Vec::new(),
             condition: None,
             unique: true,
@@ -190,10 +205,20 @@ pub(super) fn seen_indexes(relation: &Relation) -> Vec<SeenIndex> {
         });
     }
     for (at, index) in relation.schema.indexes.iter().enumerate() {
+        let columns = columns(index);
+        let noted = relation.notes.operator_classes.get(&index.name);
+        let class = |(column, _): &(usize, bool)| noted?.get(column).cloned();
         seen.push(SeenIndex {
             oid: index_oid(relation.number, at + 1),
             name: index.name.clone(),
-            columns: columns(index),
+            method: relation
+                .notes
+                .methods
+                .get(&index.name)
+                .copied()
+                .unwrap_or_default(),
+            classes: columns.iter().map(class).collect(),
+            columns,
             included: relation
                 .notes
                 .included
@@ -207,7 +232,35 @@ pub(super) fn seen_indexes(relation: &Relation) -> Vec<SeenIndex> {
             primary: relation.notes.primary_index.as_ref() == Some(&index.name),
         });
     }
+    seen.extend(listed_indexes(relation));
     seen
+}
+
+/// The indexes that are in the catalogue alone.
+fn listed_indexes(relation: &Relation) -> impl Iterator<Item = SeenIndex> {
+    let listed = relation.notes.listed.iter().enumerate();
+    // A program without SQL may have dropped a column of one.
+    let is_there = |part: &ListedPart| match &part.of {
+        ListedOf::Column(number) => relation.numbered_column(*number).is_some(),
+        ListedOf::Expression(..) => true,
+    };
+    let listed = listed.filter(move |(_, (_, index))| index.parts.iter().all(is_there));
+    listed.map(|(at, (name, index))| {
+        let columns = listed_columns(relation, name).into_iter();
+        SeenIndex {
+            oid: index_oid(relation.number + 1, 0) - 1 - at as u32,
+            name: name.clone(),
+            method: index.method,
+            columns: columns.map(|column| (column, false)).collect(),
+            classes: index.parts.iter().map(|part| part.class.clone()).collect(),
+            included: index.included.clone(),
+            condition: listed_condition(relation, index),
+            unique: false,
+            nulls_equal: false,
+            immediate: true,
+            primary: false,
+        }
+    })
 }
 
 /// The names under which all indexes would be kept, and their numbers.

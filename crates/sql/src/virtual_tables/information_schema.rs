@@ -153,7 +153,7 @@ fn columns(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
                 .map(|(name, _)| name.as_ref());
             if column.is_generated {
                 shown.is_generated = true;
-                shown.expression = shown_generated(&relation.schema, column.number);
+                shown.expression = shown_generated(&relation, column.number);
                 shown.default = None;
             }
             rows.push(shown.row(&database));
@@ -221,7 +221,9 @@ impl<'a> Shown<'a> {
             yes(self.is_nullable),
             text(match element {
                 Some(_) => "ARRAY",
-                None if matches!(spec.kind, SqlType::Enum(_)) => "USER-DEFINED",
+                None if matches!(spec.kind, SqlType::Enum(_) | SqlType::Composite(_)) => {
+                    "USER-DEFINED"
+                }
                 None => spec.kind.name(),
             }),
             int(spec.length().or(spec.bits()).map(|length| length as i128)),

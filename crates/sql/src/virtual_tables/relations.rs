@@ -1,7 +1,7 @@
 //! Tables of `pg_catalog` on tables and their columns: `pg_class`, `pg_attribute`, `pg_attrdef`, `pg_tables`.
 
 use super::Contents::{Query, Rows};
-use super::indexes::{BTREE, HEAP, seen_indexes};
+use super::indexes::{HEAP, seen_indexes};
 use super::information_schema::{default_text, relations};
 use super::system::row_type_oid;
 use super::views::seen_views;
@@ -18,6 +18,7 @@ use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
 use crate::types::{TypeSpec, functions};
+use crate::user_types::UserTypes;
 use sardonyx::schema::Value;
 pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {
@@ -136,6 +137,8 @@ struct Class<'a> {
     name: &'a str,
     namespace: u32,
     kind: &'a str,
+    /// The number of an index's access method.
+    method: u32,
     rows: f64,
     columns: usize,
     checks: usize,
@@ -143,6 +146,7 @@ struct Class<'a> {
     is_temporary: bool,
     /// A materialized view without its rows.
     is_unpopulated: bool,
+    is_secured: bool,
     /// True if it refers to others, or others to it: those are kept by triggers there.
     refers: bool,
 }
@@ -155,16 +159,22 @@ fn class(of: &Class<'_>) -> Vec<Value> {
         oid(of.namespace),
         oid(match of.kind {
             "r" | "m" | "v" => row_type_oid(of.oid),
+            // Its number is the second behind that of the type.
+            "c" => of.oid - 2,
             _ => 0,
         }),
         oid(0),
         oid(OWNER),
         oid(match of.kind {
             "r" | "m" => HEAP,
-            "i" => BTREE,
+            "i" => of.method,
             _ => 0,
         }),
-        oid(if of.kind == "v" { 0 } else { of.oid }),
+        oid(if matches!(of.kind, "v" | "c") {
+            0
+        } else {
+            of.oid
+        }),
         oid(0),
         Value::Int(1),
         Value::Float(of.rows),
@@ -180,7 +190,7 @@ fn class(of: &Class<'_>) -> Vec<Value> {
         Value::Bool(matches!(of.kind, "v" | "m")),
         Value::Bool(of.refers),
         no(),
-        no(),
+        Value::Bool(of.is_secured),
         no(),
         Value::Bool(!of.is_unpopulated),
         text(if matches!(of.kind, "r" | "m") {
@@ -218,6 +228,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             } else {
                 "r"
             },
+            method: 0,
             // The rows of a table of nodes are unknown, as in PostgreSQL before an analysis.
             rows: match source.knows_counts() {
                 true => source.count(relation.number)? as f64,
@@ -231,6 +242,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             refers: referring.contains(&relation.number),
             is_temporary: is_temporary(relation.schema_name()),
             is_unpopulated: relation.notes.unpopulated,
+            is_secured: relation.notes.row_security,
         }));
         for index in indexes {
             rows.push(class(&Class {
@@ -238,6 +250,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
                 name: &index.name,
                 namespace: number_of_schema(&schemas, &relation.name),
                 kind: "i",
+                method: index.method.numbers().0,
                 rows: 0.0,
                 columns: index.columns.len(),
                 checks: 0,
@@ -245,6 +258,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
                 refers: false,
                 is_temporary: is_temporary(relation.schema_name()),
                 is_unpopulated: false,
+                is_secured: false,
             }));
         }
     }
@@ -254,6 +268,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             name: local(name),
             namespace: number_of_schema(&schemas, name),
             kind: "S",
+            method: 0,
             rows: 1.0,
             columns: 3,
             checks: 0,
@@ -261,6 +276,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             refers: false,
             is_temporary: is_temporary(schema_of(name)),
             is_unpopulated: false,
+            is_secured: false,
         }));
     }
     for view in &seen_views(source, with)? {
@@ -269,6 +285,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             name: local(&view.name),
             namespace: number_of_schema(&schemas, &view.name),
             kind: "v",
+            method: 0,
             rows: 0.0,
             columns: view.columns.len(),
             checks: 0,
@@ -276,7 +293,28 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             refers: false,
             is_temporary: is_temporary(schema_of(&view.name)),
             is_unpopulated: false,
+            is_secured: false,
         }));
+    }
+    let types = UserTypes::of(source)?;
+    for (name, there) in &types.types {
+        if let Some(fields) = &there.fields {
+            rows.push(class(&Class {
+                oid: there.class_oid(),
+                name: local(name),
+                namespace: number_of_schema(&schemas, name),
+                kind: "c",
+                method: 0,
+                rows: 0.0,
+                columns: fields.len(),
+                checks: 0,
+                has_indexes: false,
+                refers: false,
+                is_temporary: false,
+                is_unpopulated: false,
+                is_secured: false,
+            }));
+        }
     }
     for table in super::all() {
         let is_pg = table.schema == "pg_catalog";
@@ -289,6 +327,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
                 INFORMATION_SCHEMA
             },
             kind: "v",
+            method: 0,
             rows: 0.0,
             columns: table.columns.len(),
             checks: 0,
@@ -296,6 +335,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             refers: false,
             is_temporary: false,
             is_unpopulated: false,
+            is_secured: false,
         }));
     }
     Ok(rows)
@@ -326,7 +366,7 @@ fn attributes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows
             for (at, column) in columns.enumerate() {
                 if let Some(column) = relation.numbered_column(column) {
                     rows.push(plain_attribute(index.oid, at, &column.name, column.spec));
-                } else if let Some((name, spec)) = expression_column(&relation.schema, column) {
+                } else if let Some((name, spec)) = expression_column(&relation, column) {
                     rows.push(plain_attribute(index.oid, at, &name, spec));
                 }
             }
@@ -335,6 +375,14 @@ fn attributes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows
     for view in seen_views(source, with)? {
         for (at, column) in view.columns.iter().enumerate() {
             rows.push(plain_attribute(view.oid, at, &column.name, column.spec));
+        }
+    }
+    let types = UserTypes::of(source)?;
+    for there in types.types.values() {
+        let fields = types.fields_of(there).unwrap_or_default();
+        for (at, field) in fields.iter().enumerate() {
+            let class = there.class_oid();
+            rows.push(plain_attribute(class, at, &field.name, field.spec));
         }
     }
     Ok(rows)
@@ -386,7 +434,7 @@ fn defaults(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, 
     for relation in relations(source)? {
         for (at, column) in relation.columns.iter().enumerate() {
             let text = match column.is_generated {
-                true => shown_generated(&relation.schema, column.number),
+                true => shown_generated(&relation, column.number),
                 false => default_text(source, with, column)?,
             };
             if let (Some(default), None) = (text, column.identity) {

@@ -1,7 +1,7 @@
 //! `pg_sequences`: the sequences with their last numbers; and the sequence that belongs to a column.
 
 use super::Contents::Rows;
-use super::constraints::names_of;
+use super::constraints::{names_of, sequence_names};
 use super::indexes::{SeenIndex, seen_indexes};
 use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, oid, text, virtual_table};
@@ -40,9 +40,7 @@ fn rows(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlE
     for (name, body) in objects(source, kind::SEQUENCE)? {
         let sequence: Sequence = parsed(&body)?;
         let int = |value: i64| Value::Int(value.into());
-        let database = with.context.database.as_ref();
-        let draws = with.context.draws.borrow();
-        let last = database.and_then(|one| draws.last_of(one.counters(), &name));
+        let last = last_of(with, &name);
         rows.push(vec![
             text(schema_of(&name)),
             text(local(&name)),
@@ -58,6 +56,31 @@ fn rows(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlE
         ]);
     }
     Ok(rows)
+}
+
+fn last_of(with: &Environment<'_>, name: &str) -> Option<i64> {
+    let database = with.context.database.as_ref()?;
+    with.context
+        .draws
+        .borrow()
+        .last_of(database.counters(), name)
+}
+
+/// The last number of the sequence with a number in `pg_class`; null if it has given none.
+///
+/// # Errors
+/// `42809` if there is no such sequence; an error of reading the tables.
+pub(crate) fn last_number(
+    source: &dyn Source,
+    with: &Environment<'_>,
+    number: u32,
+) -> Result<Value, SqlError> {
+    let mut names = sequence_names(source)?.into_iter();
+    let Some((name, _)) = names.find(|(_, own)| *own == number) else {
+        let text = format!("the relation with OID {number} is no sequence");
+        return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text));
+    };
+    Ok(last_of(with, &name).map_or(Value::Null, |last| Value::Int(last.into())))
 }
 
 /// The sequence that belongs to a column of a table that a text names; null without one, as of a column of another

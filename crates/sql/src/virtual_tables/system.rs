@@ -4,15 +4,17 @@
 use super::Contents::Rows;
 use super::views::view_numbers;
 use super::{
-    INFORMATION_SCHEMA, OWNER, PG_CATALOG, VirtualRows, VirtualTable, number_of_schema, oid,
-    schema_numbers, text,
+    INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, number_of_schema,
+    oid, schema_numbers, text,
 };
+use crate::access_methods::Method;
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::names::DATABASE;
+use crate::names::{DATABASE, quoted};
 use crate::operator_classes::OperatorClass;
 use crate::path::local;
 use crate::relation::{is_own, table_oid};
+use crate::settings::Settings;
 use crate::source::Source;
 use crate::types::SqlType::{
     self, Bool, Float4, Int2, Int4, Name, Oid, OneChar, Regproc, Text, TextArray, Timestamptz,
@@ -21,7 +23,9 @@ use crate::types::functions;
 use crate::types::without_values::{self, WithoutValues};
 use crate::types::{NamedCollation, TypeSpec};
 use crate::user_types::{DomainDefinition, UserType, UserTypes};
-use sardonyx::schema::Value;
+use crate::values::arrays::array_of;
+use crate::values::search::Config;
+use sardonyx::schema::{Value, ValueRef};
 use sardonyx_storage::catalogue::Kind;
 
 pub(super) const TABLES: &[VirtualTable] = &[
@@ -88,6 +92,19 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("enumlabel", Name),
         ],
         contents: Rows(enums),
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_ts_config",
+        oid: 3602,
+        columns: &[
+            ("oid", Oid),
+            ("cfgname", Name),
+            ("cfgnamespace", Oid),
+            ("cfgowner", Oid),
+            ("cfgparser", Oid),
+        ],
+        contents: Rows(search_configs),
     },
     VirtualTable {
         schema: "pg_catalog",
@@ -170,11 +187,21 @@ pub(super) const TABLES: &[VirtualTable] = &[
     },
 ];
 
-fn namespaces(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn namespaces(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut all: Vec<(String, u32)> = schema_numbers(source)?.into_iter().collect();
     all.sort_by_key(|(_, number)| *number);
     let rows = all.iter();
-    let rows = rows.map(|(name, number)| vec![oid(*number), text(name), oid(OWNER), Value::Null]);
+    let owner = quoted(&with.context.user);
+    // All users may use what is in `public`, which is said with the schema.
+    let rights = [format!("{owner}=UC/{owner}"), format!("=U/{owner}")];
+    let rights = array_of(Text, rights.iter().map(|text| ValueRef::Text(text)));
+    let rows = rows.map(|(name, number)| {
+        let rights = match *number {
+            PUBLIC => rights.clone(),
+            _ => Value::Null,
+        };
+        vec![oid(*number), text(name), oid(OWNER), rights]
+    });
     Ok(rows.collect())
 }
 
@@ -192,9 +219,13 @@ fn types(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
             rows.push(domain_row(name, there, (domain, base), schema));
             continue;
         }
-        let handle = there.handle(name);
-        rows.push(type_row(SqlType::Enum(handle), schema));
-        rows.push(type_row(SqlType::EnumArray(handle), schema));
+        let kind = types.kind_of(name, there);
+        let mut row = type_row(kind, schema);
+        if there.fields.is_some() {
+            row[11] = oid(there.class_oid());
+        }
+        rows.push(row);
+        rows.push(type_row(kind.array(), schema));
     }
     for (number, definition) in source.definitions().iter().enumerate() {
         if matches!(definition.kind, Kind::Table { .. }) && !is_own(&definition.name) {
@@ -290,11 +321,25 @@ fn enums(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
     Ok(rows.collect())
 }
 
+fn search_configs(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let rows = Config::all().map(|config| {
+        vec![
+            oid(config.number()),
+            text(config.name()),
+            oid(PG_CATALOG),
+            oid(OWNER),
+            // The parser `default`.
+            oid(3722),
+        ]
+    });
+    Ok(rows.collect())
+}
+
 /// Range types: they have no multiranges, and no functions of their own that other statements could call.
 fn ranges(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let rows = SqlType::all().filter_map(|kind| {
         let of = kind.bound()?;
-        let class = OperatorClass::default_of(of).map_or(0, |class| class.oid);
+        let class = OperatorClass::default_of(Method::Btree, of).map_or(0, |class| class.oid);
         Some(vec![
             oid(kind.oid()),
             oid(of.oid()),
@@ -319,6 +364,7 @@ fn type_row(kind: SqlType, schema: u32) -> Vec<Value> {
     };
     let kind_of_type = match kind {
         SqlType::Enum(_) => "e",
+        SqlType::Composite(_) => "c",
         _ if is_pseudo => "p",
         kind if kind.is_range() => "r",
         _ => "b",
@@ -406,12 +452,19 @@ fn type_values(functions: &functions::Numbers) -> Vec<Value> {
 /// The one database, under the name by which the client connected, and under its own: Django connects as `postgres` and
 /// looks here for the database of its tests.
 fn databases(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let settings = with.context.settings.borrow();
-    let mut rows = vec![database(5, settings.database())];
+    let names = database_names(&with.context.settings.borrow()).into_iter();
+    Ok(names
+        .map(|(number, name)| database(number, &name))
+        .collect())
+}
+
+/// The numbers and names of the database: the session's, and the usual one.
+pub(super) fn database_names(settings: &Settings) -> Vec<(u32, String)> {
+    let mut names = vec![(5, settings.database().to_string())];
     if settings.database() != DATABASE {
-        rows.push(database(6, DATABASE));
+        names.push((6, DATABASE.to_string()));
     }
-    Ok(rows)
+    names
 }
 
 /// A row of `pg_database`.

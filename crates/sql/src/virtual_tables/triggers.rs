@@ -6,7 +6,7 @@ use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::path::kept;
 use crate::relation::{Relation, is_own, table_oid, trigger_number};
-use crate::routines::{Language, Returns, RoutineDefinition, all};
+use crate::routines::{Language, Returns, RoutineDefinition, all, procedures};
 use crate::source::Source;
 use crate::types::SqlType::{
     self, Bool, Bytea, Int2, Int2Vector, Name, Oid, OneChar, Text, TextArray,
@@ -93,12 +93,14 @@ fn triggers(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, Sql
             continue;
         };
         for (place, (name, notes)) in relation.notes.triggers.iter().enumerate() {
+            let events = notes.events();
             let bits = [
-                (true, 1),
+                (notes.statement.is_none(), 1),
                 (notes.is_before, 2),
-                (notes.inserts, 4),
-                (notes.deletes, 8),
-                (notes.updates, 16),
+                (events.inserts, 4),
+                (events.deletes, 8),
+                (events.updates, 16),
+                (events.truncates, 32),
             ];
             let bits = bits.iter().filter(|(is_set, _)| *is_set);
             let kind: i128 = bits.map(|(_, bit)| bit).sum();
@@ -142,18 +144,22 @@ fn result_of(definition: &RoutineDefinition) -> u32 {
     match &definition.returns {
         Returns::Void => SqlType::Void.oid(),
         Returns::Trigger => TRIGGER,
-        Returns::Value(kind) | Returns::Rows(kind) => *kind,
+        Returns::Value(kind)
+        | Returns::Rows(kind)
+        | Returns::RowOfType(kind)
+        | Returns::RowsOfType(kind) => *kind,
         Returns::Table(columns) => match &columns[..] {
             [(_, kind)] => *kind,
             _ => RECORD,
         },
-        Returns::RowsOf(_) => RECORD,
+        Returns::RowsOf(_) | Returns::RowOf(_) | Returns::Row(_) => RECORD,
     }
 }
 
-/// The rows of `pg_proc` for functions of users.
+/// The rows of `pg_proc` for functions and procedures of users.
 pub(super) fn functions(source: &dyn Source) -> Result<VirtualRows, SqlError> {
-    let functions = all(source)?;
+    let mut functions = all(source)?;
+    functions.extend(procedures(source)?);
     let schemas = schema_numbers(source)?;
     let mut rows = Vec::with_capacity(functions.len());
     for one in functions {
@@ -162,17 +168,12 @@ pub(super) fn functions(source: &dyn Source) -> Result<VirtualRows, SqlError> {
             .iter()
             .map(|parameter| parameter.kind)
             .collect();
-        let columns = match &one.returns {
-            Returns::Table(columns) => &columns[..],
-            _ => &[],
-        };
         let number = |kind: &u32| ValueRef::Int((*kind).into());
-        let of_columns = columns.iter().map(|(_, kind)| kind);
-        let all_kinds = kinds.iter().chain(of_columns).map(number);
-        let modes = kinds.iter().map(|_| ValueRef::Text("i"));
-        let modes = modes.chain(columns.iter().map(|_| ValueRef::Text("t")));
-        let names = one.parameters.iter().map(|parameter| &parameter.name);
-        let names: Vec<&String> = names.chain(columns.iter().map(|(name, _)| name)).collect();
+        let arguments = one.all_arguments();
+        let has_others = arguments.iter().any(|(.., mode)| *mode != "i");
+        let all_kinds = arguments.iter().map(|(_, kind, _)| number(kind));
+        let modes = arguments.iter().map(|(.., mode)| ValueRef::Text(mode));
+        let names: Vec<&str> = arguments.iter().map(|(name, ..)| *name).collect();
         let has_names = names.iter().any(|name| !name.is_empty());
         let defaults = one
             .parameters
@@ -191,8 +192,8 @@ pub(super) fn functions(source: &dyn Source) -> Result<VirtualRows, SqlError> {
             Value::Float(if gives_rows { 1000.0 } else { 0.0 }),
             oid(0),
             oid(0),
-            text("f"),
-            Value::Bool(false),
+            text(if one.is_procedure() { "p" } else { "f" }),
+            Value::Bool(one.is_definer),
             Value::Bool(false),
             Value::Bool(one.is_strict),
             Value::Bool(gives_rows),
@@ -202,13 +203,13 @@ pub(super) fn functions(source: &dyn Source) -> Result<VirtualRows, SqlError> {
             Value::Int(defaults.len() as i128),
             oid(result_of(&one)),
             vector_of(Oid, kinds.iter().map(number)),
-            match columns.is_empty() {
-                true => Value::Null,
-                false => array_of(Oid, all_kinds),
+            match has_others {
+                true => array_of(Oid, all_kinds),
+                false => Value::Null,
             },
-            match columns.is_empty() {
-                true => Value::Null,
-                false => array_of(OneChar, modes),
+            match has_others {
+                true => array_of(OneChar, modes),
+                false => Value::Null,
             },
             match has_names {
                 true => array_of(Text, names.iter().map(|name| ValueRef::Text(name))),

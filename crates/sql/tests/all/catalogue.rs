@@ -157,7 +157,7 @@ fn the_database_has_the_name_by_which_a_session_connected() {
         create view v as select a from t; create sequence s";
     run(&mut session, made).expect("they are made");
     let names = "select current_database() union select current_catalog union select datname from pg_database where oid = 5
-        union select datname from pg_stat_activity union select table_catalog from information_schema.tables
+        union select datname from pg_stat_activity where state = 'active' union select table_catalog from information_schema.tables
         union select table_catalog from information_schema.columns union select udt_catalog from information_schema.columns
         union select catalog_name from information_schema.schemata union select table_catalog from information_schema.views
         union select constraint_catalog from information_schema.table_constraints

@@ -392,7 +392,7 @@ fn i13_a_transaction_that_is_left_open_is_ended_at_the_bound_on_memory_by_name()
         both.write(&format!("update t set x = repeat('y', 100) where {few}"));
     }
     let ended = run(&mut reader, "select sum(id) from t where x like 'x%'").unwrap_err();
-    assert_eq!(ended.code, "54000", "{ended}");
+    assert_eq!(ended.code, "40001", "{ended}");
     run(&mut reader, "rollback").unwrap();
     assert_eq!(
         query(&mut reader, "select count(*) from t where x like 'y%'").unwrap(),

@@ -35,7 +35,7 @@ struct Function {
 
 fn functions(session: &mut Session) -> Vec<Function> {
     let text = "select proname, prokind, proisstrict, proretset, provariadic <> 0, prorettype, proargtypes, \
-                obj_description(oid, 'pg_proc') from pg_proc where oid >= 14000 order by proname, oid";
+                obj_description(oid, 'pg_proc') from pg_proc where obj_description(oid, 'pg_proc') is not null order by proname, oid";
     let rows = query(session, text).expect("the catalogue is read");
     rows.iter().map(|row| function(session, row)).collect()
 }
@@ -132,6 +132,8 @@ impl Function {
             ("current_setting" | "set_config", 0, _) => "'statement_timeout'",
             ("set_config", 1, _) => "'0'",
             ("pg_database_size", 0, "name") => "'sardonyx'::name",
+            ("pg_sequence_last_value", 0, _) => "'s'::regclass",
+            ("pg_relation_size", 1, _) => "'main'",
             ("pg_get_serial_sequence", 0, _) => "'t'",
             ("pg_get_serial_sequence", 1, _) => "'id'",
             ("nextval" | "currval" | "setval", 0, _) => "'s'",
@@ -175,11 +177,15 @@ impl Function {
             ("hstore" | "json_object" | "jsonb_object", _, "text[]") => "array['a', '1']",
             (_, _, "oidvector") => "'23 25'::oidvector",
             ("pg_sleep", _, _) => "0::float8",
+            ("pg_terminate_backend", 1, _) => "0::bigint",
             (_, _, "hstore") => "hstore 'a=>1'",
             (_, _, "tsvector") => "tsvector 'a:1'",
             (_, _, "tsquery") => "tsquery 'a'",
+            ("acldefault", 0, _) => "'r'::\"char\"",
             (_, _, "\"char\"") => "'a'::\"char\"",
             (_, _, "\"char\"[]") => "'{a}'::\"char\"[]",
+            (_, _, "real[]") => "'{0.1,0.2,0.4,1}'::real[]",
+            (_, _, "regconfig") => "'simple'::regconfig",
             (_, _, "text[]") => "array['0']",
             (_, _, "interval") => "interval '1 day 02:00:00'",
             (_, _, "bit" | "bit varying") => return format!("'101'::{kind}(3)"),

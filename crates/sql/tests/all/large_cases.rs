@@ -1,5 +1,5 @@
-//! Every statement that defines an index, a constraint, a column or a table beside a table with many rows, with another
-//! transaction that commits before any of its calls. Its answer is that of a run alone behind the other one.
+//! Statements that define an index, a constraint, a column or a table of many rows. Each has another transaction that commits
+//! before any of its calls. The answer is that of a run alone after the other one.
 
 use crate::common::{Fresh, Image, run, session};
 use crate::large::{TABLE, Told, content, told, unlimited, with_limits};

@@ -7,18 +7,24 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// Endless statements, each of which walks rows in another part.
-const ENDLESS: [&str; 6] = [
+const ENDLESS: [&str; 7] = [
     "select count(*) from generate_series(1, 9000000000000000000)",
     "select count(*) from t a, t b, t c, t d, t e where a.id + b.id + c.id + d.id + e.id < 0",
     "select count(*) from t a join (t b cross join t c cross join t d cross join t e) on a.id > b.id + 1000",
     "select a.id from t a where not exists (select from t b, t c, t d, t e, t f where b.id < a.id - 1000)",
     "copy (select 1 from t a, t b, t c, t d, t e where a.id + b.id + c.id + d.id + e.id < 0) to stdout",
     "explain analyze select count(*) from t a, t b, t c, t d, t e",
+    // None of these scans has as many rows as there are between two looks.
+    "select count(*) from u a where 0 <= (select count(*) from u b where b.x > a.x - 1000 and 0 <=
+        (select count(*) from u c where c.x > a.x + b.x - 1000 and 0 <=
+        (select count(*) from u d where d.x > a.x + b.x + c.x - 1000 and 0 <=
+        (select count(*) from u e where e.x > a.x + b.x + c.x + d.x - 1000))))",
 ];
 
 fn tables() -> Fresh {
     let fresh = Fresh::new();
-    let text = "create table t (id int primary key); insert into t select i from generate_series(1, 1000) as s (i)";
+    let text = "create table t (id int primary key); insert into t select i from generate_series(1, 1000) as s (i);
+        create table u (id int primary key, x int); insert into u select i, i from generate_series(1, 200) as s (i)";
     run(&mut fresh.session(), text).expect("it is there");
     fresh
 }

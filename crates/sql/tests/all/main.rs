@@ -1,6 +1,8 @@
 //! SQL without sockets: scripts of statements, random statements against models, interactive transactions, flights and
 //! portions.
 
+mod activity;
+mod batches;
 mod catalogue;
 mod changes;
 mod checks;
@@ -12,6 +14,7 @@ mod flights;
 mod following;
 mod functions;
 mod generated;
+mod idle;
 mod implicit;
 mod large;
 mod large_cases;
@@ -21,6 +24,8 @@ mod large_defining;
 mod large_open;
 mod large_validating;
 mod large_values;
+mod linear;
+mod linear_bounds;
 mod lists;
 mod long_conditions;
 mod long_reads;
@@ -40,4 +45,5 @@ mod scripts;
 mod sequences;
 mod serializable;
 mod streams;
+mod tried;
 mod triggers;

@@ -113,3 +113,30 @@ fn older_views_and_procedures_mean_what_they_meant() {
     // Changes of the table look at all views.
     run(&mut fresh.session(), "alter table t add column more int").expect("the views stay");
 }
+
+#[test]
+fn older_functions_triggers_and_defaults_go_on() {
+    let mut fresh = Fresh::new();
+    let made = "create table t (a int, b text default substr('foobar', 'o.b'));
+        create function stamp() returns trigger language plpgsql as
+            $$ begin new.a := new.a + (select count(*) from (select 1)); return new; end $$;
+        create trigger stamps before insert on t for each row execute function stamp()";
+    run(&mut fresh.session(), made).expect("they are made");
+    let parameter = r#"{"name":"p","kind":25,"default":"substr('foobar', 'o.b')"}"#;
+    let body = format!(
+        r#"{{"number":19999,"schema":"public","name":"older","parameters":[{parameter}],"returns":{{"value":25}},"language":"sql","body":"SELECT p || count(*)::text FROM (SELECT 1)","volatility":"v"}}"#
+    );
+    store(&fresh, "function", "older(25)", &body);
+    for _ in 0..2 {
+        let mut session = fresh.session();
+        run(&mut session, "delete from t; insert into t (a) values (1)").expect("its trigger runs");
+        let rows = query(&mut session, "select a, b, older(), older('x') from t");
+        assert_eq!(rows.expect("it is called"), ["2|oob|oob1|x1"]);
+        drop(session);
+        fresh.reopen();
+    }
+    let new =
+        "create function newer() returns bigint language sql as 'select count(*) from (select 1)'";
+    let refused = run(&mut fresh.session(), new).expect_err("a query without a name");
+    assert_eq!(refused.code, "42601");
+}

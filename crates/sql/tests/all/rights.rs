@@ -327,6 +327,65 @@ fn a_view_is_replaced_and_dropped_by_those_who_may_with_its_name() {
     run(&mut bea, "drop view own").unwrap();
 }
 
+#[test]
+fn a_function_with_security_definer_has_the_rights_of_the_user_that_made_it() {
+    let fresh = Fresh::new();
+    run(&mut fresh.session(), TABLES).unwrap();
+    let blind = |others| Rights::from(others).with_table("hidden", Access::Nothing);
+    let users = [
+        ("maker".to_string(), Rights::from(Access::Define)),
+        ("other".to_string(), blind(Access::Define)),
+        ("caller".to_string(), blind(Access::Write)),
+    ];
+    fresh.database.set_users(users.clone());
+    let mut sessions = users.map(|(user, rights)| {
+        let options = SessionOptions {
+            user: user.as_str().into(),
+            rights,
+            ..SessionOptions::default()
+        };
+        Session::new(fresh.database.clone(), options).expect("a session")
+    });
+    let [maker, other, caller] = &mut sessions;
+    for text in [
+        "create function plain() returns text language sql as 'select v from hidden'",
+        "create function peek() returns text language sql security definer as 'select v from hidden'",
+        "create function inside() returns text language sql security definer as 'select plain()'",
+        "create function changes() returns trigger language plpgsql security definer as \
+         $$ begin new.v = (select v from hidden); return new; end $$",
+        "create trigger changing before insert on open for each row execute function changes()",
+        "create function fails() returns text language plpgsql security definer as \
+         $$ begin perform 1 / 0; return ''; end $$",
+    ] {
+        run(maker, text).unwrap();
+    }
+    refused(caller, "select v from hidden");
+    refused(caller, "select plain()");
+    assert_eq!(query(caller, "select peek(), inside()").unwrap(), ["h|h"]);
+    let inserted = query(caller, "insert into open values (2, '') returning v");
+    assert_eq!(inserted.unwrap(), ["h"]);
+    // A statement behind such a call, and behind one that failed, has the caller's rights again.
+    refused(caller, "select peek() || plain()");
+    let text =
+        "do $$ begin perform fails(); exception when division_by_zero then perform plain(); end $$";
+    refused(caller, text);
+    // Another user that replaces the function gives it its own rights.
+    let replaces = "create or replace function peek() returns text security definer";
+    let query_of = format!("{replaces} language sql as 'select v from hidden'");
+    refused(other, &query_of);
+    let block = "language plpgsql as $$ begin return (select v from hidden); end $$";
+    run(other, &format!("{replaces} {block}")).unwrap();
+    refused(caller, "select peek()");
+    run(maker, &query_of).unwrap();
+    assert_eq!(query(caller, "select peek()").unwrap(), ["h"]);
+    // One that is no user any more may do nothing.
+    let others = ["other", "caller"].map(|user| (user.to_string(), blind(Access::Write)));
+    fresh.database.set_users(others);
+    refused(caller, "select peek()");
+    fresh.database.set_users([]);
+    assert_eq!(query(caller, "select peek()").unwrap(), ["h"]);
+}
+
 /// The tags and notices of statements on rights, or the errors' codes.
 fn asked(session: &mut Session, text: &str) -> String {
     match run(session, text) {
@@ -410,4 +469,50 @@ fn statements_on_rights_are_taken_if_the_configuration_gives_them_already() {
     // A user that may define nothing says nothing of rights, either.
     let mut reader = user(&fresh, Access::Read);
     refused(&mut reader, "grant select on shown to reader");
+}
+
+#[test]
+fn rows_of_a_secured_table_are_those_of_its_owners() {
+    let mut fresh = Fresh::new();
+    let mut owner = fresh.session();
+    run(&mut owner, TABLES).unwrap();
+    run(
+        &mut owner,
+        "alter table open enable row level security; alter table own enable row level security;
+        create view of_open as select v from open; insert into own values (3, 'e')",
+    )
+    .unwrap();
+    let secured = "select relname from pg_class where relrowsecurity order by 1";
+    assert_eq!(query(&mut owner, secured).unwrap(), ["open", "own"]);
+    assert_eq!(query(&mut owner, "select v from open").unwrap(), ["o"]);
+    drop(owner);
+    // It is kept.
+    fresh.reopen();
+    let mut session = user(&fresh, Access::Nothing);
+    for text in [
+        "select v from open",
+        "select 1 where exists (select from open)",
+        "insert into open values (2, 'x')",
+        "update open set v = 'x'",
+        "delete from open",
+        "copy open to stdout",
+        "insert into own select * from open",
+    ] {
+        refused(&mut session, text);
+    }
+    run(&mut session, "update own set v = 'f'").unwrap();
+    let mut owner = fresh.session();
+    for text in [
+        "alter table open force row level security",
+        "create policy p on open using (true)",
+    ] {
+        let error = run(&mut owner, text).expect_err(text);
+        assert_eq!(error.code, "0A000", "{text}");
+    }
+    run(
+        &mut owner,
+        "alter table open no force row level security, disable row level security",
+    )
+    .unwrap();
+    assert_eq!(query(&mut session, "select v from open").unwrap(), ["o"]);
 }

@@ -140,6 +140,19 @@ fn a_schema_is_written_as_sql_that_makes_it_again() {
 }
 
 #[test]
+fn conditions_of_every_program_are_declared_so() {
+    let fresh = Fresh::new();
+    let text = "create table t (k text check (k in ('a', 'b')), l text check (l in ('a'))); \
+        create table u (like t including all)";
+    run(&mut fresh.session(), text).unwrap();
+    let tables = fresh.database.tables().unwrap();
+    let all = tables.read(|view| Ok(declarations(view).unwrap())).unwrap();
+    // A program without SQL tests no array, and no cast.
+    let of_sql = |sql: &str| sql.contains("ANY") || sql.contains("::");
+    assert!(!all.iter().any(|one| of_sql(&one.sql)), "{all:?}");
+}
+
+#[test]
 fn a_schema_without_tables_is_there_after_an_opening() {
     let mut fresh = Fresh::new();
     run(

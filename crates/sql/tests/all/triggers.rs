@@ -217,6 +217,8 @@ fn forms_that_would_not_be_whole_are_refused_by_name() {
         "create table parents (id int primary key);
         create table kids (id int primary key, parent int references parents on delete cascade);
         create table source (id int primary key, n int);
+        create table emptied (id int primary key);
+        create trigger e after truncate on emptied execute function counted();
         insert into source values (0, 0);
         create function writes() returns trigger language plpgsql as
             $$ begin insert into source values (new.id); return new; end $$;
@@ -224,8 +226,8 @@ fn forms_that_would_not_be_whole_are_refused_by_name() {
     )
     .expect("they are made");
     for text in [
-        "create trigger x after insert on t for each statement execute function counted()",
-        "create trigger x after truncate on t execute function counted()",
+        "truncate emptied",
+        "create trigger x after truncate on t for each row execute function counted()",
         "create constraint trigger x after insert on t for each row execute function counted()",
         "create trigger x after insert on t referencing new table as n for each row execute function counted()",
         "create trigger x before insert on t for each row execute function writes()",
@@ -235,8 +237,7 @@ fn forms_that_would_not_be_whole_are_refused_by_name() {
         "select adds(1) from source",
         "select * from source where id = adds(1)",
         "create function f() returns int language plpgsql as $$ begin execute 'x'; return 1; end $$",
-        "create function f(out a int) language sql as 'select 1'",
-        "create function f() returns int language sql security definer as 'select 1'",
+        "create function f() returns record language sql as 'select 1, 2'",
     ] {
         assert_eq!(
             code_of(run(&mut session, text)),

@@ -101,3 +101,20 @@ query
 SELECT pg_advisory_unlock(20), pg_advisory_unlock(20)
 ----
 t|f
+
+# A query that reads no table may wait, too: kysely takes its lock by one.
+
+query
+with set_timeout as (select set_config('lock_timeout', '1000', true) as config_val) select pg_advisory_lock(3853314791062309107), 1 from set_timeout
+----
+|1
+
+query
+select pg_advisory_unlock(3853314791062309107)
+----
+t
+
+query
+select pg_advisory_xact_lock(a) is null from (select 1 as a) s join (select 2 as b) r on r.b > s.a
+----
+f

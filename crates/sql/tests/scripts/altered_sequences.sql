@@ -578,3 +578,20 @@ query
 SELECT nextval('later_start')
 ----
 1
+
+# The name of a sequence may be computed.
+statement ok
+CREATE TABLE numbered_rows (id int PRIMARY KEY GENERATED ALWAYS AS IDENTITY, v text)
+
+query
+SELECT setval(pg_get_serial_sequence('numbered_rows', 'id'), 7, false)
+----
+7
+
+query
+SELECT nextval(pg_get_serial_sequence('numbered_rows', 'id')), currval('numbered_rows_id_seq'::text), setval('public.numbered_rows_id_seq'::text::regclass, 9)
+----
+7|7|9
+
+statement ok
+DROP TABLE numbered_rows

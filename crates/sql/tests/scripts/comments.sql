@@ -99,6 +99,7 @@ query
 SELECT description FROM pg_description ORDER BY 1
 ----
 a key
+standard public schema
 with	tab
 
 statement ok
@@ -107,7 +108,7 @@ CREATE SEQUENCE s; CREATE VIEW w AS SELECT 1 id; CREATE INDEX t_v_idx ON u (v)
 query
 SELECT count(*) FROM pg_description
 ----
-2
+3
 
 statement ok
 BEGIN; COMMENT ON TABLE u IS 'undone'; ROLLBACK

@@ -106,3 +106,137 @@ explain (format csv) select 1
 
 statement error 42601
 explain (summary maybe) select 1
+
+# VERBOSE: the values that each part gives. sqlx reads from them which columns an outer join may make null.
+
+query
+explain (verbose, costs off) select upper(b), t.a from t where id = 1
+----
+Index Scan using t_pkey on public.t
+  Output: upper(t.b), t.a
+  Index Cond: (t.id = 1)
+
+query
+explain verbose select t.a, u.id, coalesce(t.b, 'x, y'::text) from t left join u on u.t_id = t.a order by 1
+----
+Sort
+  Output: t.a, u.id, COALESCE(t.b, 'x, y'::text)
+  Sort Key: t.a
+  ->  Hash Left Join
+        Output: t.a, t.b, u.id
+        Hash Cond: (t.a = u.t_id)
+        ->  Seq Scan on public.t
+              Output: t.a, t.b
+        ->  Seq Scan on public.u
+              Output: u.id, u.t_id
+
+query
+explain (verbose, format json) select x.a, count(*) from t x where x.b = 'x' group by x.a
+----
+[
+  {
+    "Plan": {
+      "Node Type": "Aggregate",
+      "Strategy": "Hashed",
+      "Parallel Aware": false,
+      "Async Capable": false,
+      "Output": ["x.a", "count(*)"],
+      "Plans": [
+        {
+          "Node Type": "Seq Scan",
+          "Parent Relationship": "Outer",
+          "Parallel Aware": false,
+          "Async Capable": false,
+          "Relation Name": "t",
+          "Schema": "public",
+          "Alias": "x",
+          "Output": ["x.a"],
+          "Filter": "(x.b = 'x'::text)"
+        }
+      ]
+    }
+  }
+]
+
+query
+explain (verbose) update t as z set a = 1 where id = 2 returning z.a + 1, b
+----
+Update on public.t z
+  Output: (z.a + 1), z.b
+  ->  Index Scan using t_pkey on public.t z
+        Index Cond: (z.id = 2)
+
+query
+explain verbose insert into u values (1, 2) returning id
+----
+Insert on public.u
+  Output: u.id
+  ->  Result
+
+# EXECUTE is explained as its statement is.
+
+statement ok
+prepare p (int, text) as select a, b from t where id = $1 and b = $2
+
+query
+explain (verbose, costs off) execute p(1, 'x')
+----
+Index Scan using t_pkey on public.t
+  Output: t.a, t.b
+  Index Cond: (t.id = $1)
+  Filter: (t.b = $2)
+
+query
+explain (verbose, format json) execute p(null, null)
+----
+[
+  {
+    "Plan": {
+      "Node Type": "Index Scan",
+      "Scan Direction": "Forward",
+      "Parallel Aware": false,
+      "Async Capable": false,
+      "Index Name": "t_pkey",
+      "Relation Name": "t",
+      "Schema": "public",
+      "Alias": "t",
+      "Output": ["t.a", "t.b"],
+      "Index Cond": "(t.id = $1)",
+      "Filter": "(t.b = $2)"
+    }
+  }
+]
+
+statement ok
+insert into t values (1, 5, 'x')
+
+query
+explain (analyze, summary off) execute p(1, 'x')
+----
+Index Scan using t_pkey on t (actual rows=1)
+  Index Cond: (id = $1)
+  Filter: (b = $2)
+
+statement ok
+prepare d as delete from t where b = 'x'
+
+query
+explain (analyze, summary off) execute d
+----
+Delete on t (actual rows=1)
+  ->  Seq Scan on t
+        Filter: (b = 'x'::text)
+
+query
+select count(*) from t
+----
+0
+
+statement error 26000
+explain execute none
+
+statement error 42601
+explain execute p(1)
+
+statement error 0A000
+explain (buffers) select 1

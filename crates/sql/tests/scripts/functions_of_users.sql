@@ -612,3 +612,38 @@ DROP FUNCTION one_or_other(bool), work_off(), row_of_table(), two_forms(), none_
 
 statement ok
 DROP TABLE queue
+
+# SECURITY DEFINER: the function has the rights of the user that made it.
+
+statement ok
+CREATE FUNCTION of_maker() RETURNS int LANGUAGE sql STABLE STRICT SECURITY DEFINER AS 'SELECT 7'
+
+query
+SELECT of_maker(), prosecdef FROM pg_proc WHERE proname = 'of_maker'
+----
+7|t
+
+query
+SELECT trim(trailing E'\n' from pg_get_functiondef(oid)) FROM pg_proc WHERE proname = 'of_maker'
+----
+CREATE OR REPLACE FUNCTION public.of_maker()
+ RETURNS integer
+ LANGUAGE sql
+ STABLE STRICT SECURITY DEFINER
+AS $function$SELECT 7$function$
+
+query
+SELECT security_type FROM information_schema.routines WHERE routine_name = 'of_maker'
+----
+DEFINER
+
+statement ok
+CREATE OR REPLACE FUNCTION of_maker() RETURNS int LANGUAGE sql SECURITY INVOKER AS 'SELECT 8'
+
+query
+SELECT of_maker(), prosecdef FROM pg_proc WHERE proname = 'of_maker'
+----
+8|f
+
+statement ok
+DROP FUNCTION of_maker()

@@ -340,7 +340,7 @@ CREATE TABLE t_keeps (t citext)
 statement ok
 CREATE TABLE t_keeps (t text)
 
-statement error 0A000
+statement error 42704
 CREATE INDEX ON t_keeps USING gin (t)
 
 statement error 0A000

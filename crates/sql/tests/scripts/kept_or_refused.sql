@@ -27,9 +27,9 @@ statement error 0A000
 CREATE TABLE u (a int, b int, UNIQUE (a) INCLUDE (b))
 
 statement error 0A000
-CREATE INDEX ON t USING hash (a)
+CREATE INDEX ON t USING bloom (a)
 ----
-CREATE INDEX with USING other than btree is not supported
+CREATE INDEX with USING bloom is not supported
 
 statement error 0A000
 CREATE INDEX ON t (b gin_trgm_ops)
@@ -122,8 +122,11 @@ EXPLAIN (FORMAT csv) SELECT 1
 ----
 unrecognized value for EXPLAIN option "format": "csv"
 
-statement error 0A000
+query
 EXPLAIN VERBOSE SELECT 1
+----
+Result
+  Output: 1
 
 statement error 0A000
 EXPLAIN (ANALYZE, BUFFERS) SELECT 1
@@ -470,3 +473,80 @@ DETAIL: Expected: an SQL statement.
 
 statement error 42601
 select 1 from
+
+# A list behind DISTINCT ON, an operator with its schema and a window's name are no operands before a label.
+statement ok
+CREATE TABLE spans (id int, year int, day int, x int, month int)
+
+statement INSERT 0 1
+INSERT INTO spans VALUES (1, 2, 3, 4, 5)
+
+query
+SELECT DISTINCT ON (id) year, x FROM spans
+----
+2|4
+
+query
+SELECT DISTINCT ON (id) day FROM spans ORDER BY id
+----
+3
+
+query
+SELECT sum(x) OVER month FROM spans WINDOW month AS (ORDER BY x)
+----
+4
+
+query
+SELECT x OPERATOR(pg_catalog.+) day FROM spans
+----
+7
+
+statement error 42601
+SELECT (x) year FROM spans
+
+# A FROM of IS DISTINCT FROM is none of substring.
+query
+SELECT substring('abcdef' FROM 2 FOR CASE WHEN 1 IS DISTINCT FROM 2 THEN 1 ELSE 2 END), substring('abcdef' FOR CASE WHEN 1 IS DISTINCT FROM 2 THEN 1 ELSE 2 END FROM 3), substring('abcdef' FOR CASE WHEN 1 IS DISTINCT FROM 2 THEN 1 ELSE 2 END)
+----
+b|c|a
+
+# Tables and columns may have the name of a type.
+statement ok
+CREATE TABLE nchar (a int)
+
+statement INSERT 0 1
+INSERT INTO nchar (a) VALUES (1)
+
+query
+SELECT a AS nchar, 'abc'::nchar, CAST('abc' AS nchar), CAST('abc' AS nchar(2)) FROM nchar
+----
+1|a|a|ab
+
+query
+SELECT n.nchar FROM (SELECT a AS nchar FROM nchar) n
+----
+1
+
+statement ok
+DROP TABLE nchar, spans
+
+query
+SELECT NUMERIC(3,-1) '12', '12'::numeric(3,-1)
+----
+10|10
+
+# Words of options within a query are its own.
+copy_out
+copy (select force_quote * 2 from (values (3)) t (force_quote)) to stdout (format csv, force_quote *)
+----
+"6"
+
+# A query without a record's name says so itself.
+statement ok
+CREATE FUNCTION unnamed() RETURNS int LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN FOR r IN SELECT customer.nope FROM (SELECT 1 AS a) customer LOOP RETURN 1; END LOOP; RETURN 2; END $$
+
+statement error 42703
+SELECT unnamed()
+
+statement ok
+DROP FUNCTION unnamed()

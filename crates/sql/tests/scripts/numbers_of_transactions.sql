@@ -52,17 +52,3 @@ select count(distinct number) from numbers where place > 5
 
 statement ok
 rollback
-
-# The columns of the system are refused by their names.
-
-statement error 42703
-select xmin from numbers
-----
-column "xmin" does not exist
-HINT: System columns are not supported. The version of a row can be a column of its own that each UPDATE counts up.
-
-statement error 42703
-select n.ctid from numbers n
-----
-column n.ctid does not exist
-HINT: System columns are not supported. The version of a row can be a column of its own that each UPDATE counts up.

@@ -69,7 +69,7 @@ SELECT public.t.a FROM t WHERE public.t.a = 1
 statement error 0A000
 SELECT b COLLATE "de_DE" FROM t
 
-statement error 0A000
+statement error 42704
 SELECT b FROM t ORDER BY b COLLATE "nothing"
 
 statement error 42804

@@ -32,6 +32,9 @@ pub trait RecordsStore: Send + Sync + std::fmt::Debug {
     /// Room is wanted in the log: writes down all that the store has, if that is stable here. If it is not yet, the supply
     /// of segments looks again when it is.
     fn record_now(&self);
+
+    /// Writes down all that the store has now, as soon as that is stable here.
+    fn record_soon(&self);
 }
 
 /// The state of a stripe, or of a store, as others see it.
@@ -208,6 +211,13 @@ impl Ledger {
         drop(entries);
         if waits && let Some(record) = self.record.get().and_then(Weak::upgrade) {
             record.record_now();
+        }
+    }
+
+    /// Has it be written down how far the store has the log, as soon as that is stable here.
+    pub fn record_soon(&self) {
+        if let Some(record) = self.record.get().and_then(Weak::upgrade) {
+            record.record_soon();
         }
     }
 

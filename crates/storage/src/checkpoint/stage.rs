@@ -172,6 +172,12 @@ impl CheckpointStage {
         self.ledger.set_record(record);
     }
 
+    /// Has it be written down how far the store has the log, as soon as that is stable here: this directory then needs
+    /// nothing before that any more.
+    pub fn record_store(&self) {
+        self.ledger.record_soon();
+    }
+
     /// Notes that the record of the store's progress could not be written here, for this reason; or that it was.
     #[inline]
     pub fn is_unrecorded(&self, error: Option<DiskError>) {

@@ -2,9 +2,10 @@
 
 #![allow(missing_docs, reason = "the text of each error names its fields")]
 
+use super::LOCK_FILE;
 #[cfg(feature = "hosts")]
-use super::AppendError;
-use crate::disk::DiskError;
+use super::hosts::AppendError;
+use crate::disk::{Disk, DiskError};
 use crate::log::LogError;
 use crate::manifest::ManifestError;
 use crate::places::PlacesError;
@@ -187,6 +188,14 @@ pub enum OpenError {
         /// The expected place of the manifest.
         file: String,
     },
+}
+
+/// The error that the database is open elsewhere.
+pub fn locked(disk: &dyn Disk) -> OpenError {
+    OpenError::Locked {
+        file: disk.display_name(LOCK_FILE),
+        holders: disk.lock_holders(LOCK_FILE),
+    }
 }
 
 /// The holders of a lock, as a text.

@@ -3,6 +3,7 @@
 //! the feature `hosts`.
 
 mod adopting;
+mod append_error;
 mod base;
 mod claiming;
 mod clone;
@@ -16,15 +17,16 @@ mod remote;
 mod replica;
 mod retention;
 
+pub use append_error::AppendError;
 #[cfg(test)]
 pub(super) use base::create_empty;
 pub use base::{check_base, get_base, newest_base, read_base, remove_base, usable_bases};
 pub use claiming::{MANIFEST_OBJECT, follow_store, stored_manifest};
-pub use clone::{CloneUntil, Cloned, clone_at};
+pub use clone::{CloneUntil, Cloned, clone_at, clone_or_undo};
 pub use forks::{Fork, forks};
 pub use guest::{Arrival, Guest, GuestError, Sight};
-pub use receiving::AppendError;
 pub(super) use remote::Remote;
-pub use remote::{DurableAt, RemoteLog};
 pub use replica::{Replica, ReplicaError};
-pub use retention::{Deleted, KeepInStore, delete_past, log_bytes_from, oldest_kept};
+pub use retention::{
+    Deleted, KeepInStore, delete_past, entry_head, entry_time, known_hosts, list_log, oldest_kept,
+};

@@ -4,22 +4,14 @@
 //! The manifest is written last: until then the directory has no database, and is marked ([`SEEDING_FILE`]). So the
 //! remains of an attempt are not taken for a database that has lost its manifest, and the next attempt clears them.
 
-use super::OpenError;
+use super::{OpenError, SEEDING_FILE};
 use crate::disk::{Access, Create, Disk};
+use crate::log::published;
 use crate::manifest::MANIFEST_FILE;
 use crate::places;
 use crate::remote_log::known::STORE_FILE;
 use crate::stored;
 use std::sync::Arc;
-
-/// The file that marks a directory that is being made of a store's content.
-pub const SEEDING_FILE: &str = "SEEDING";
-
-/// Begins the names of files with log that was cut off.
-pub const FORK_PREFIX: &str = "fork-";
-
-/// While one of them is written.
-pub const FORK_NEW_FILE: &str = "fork.new";
 
 /// Removes the remains of an unfinished attempt; nothing, if there was none.
 ///
@@ -49,6 +41,7 @@ pub(super) fn begin_anew(home: &dyn Disk) -> Result<(), OpenError> {
     mark(home)?;
     // They belong to pages that are replaced.
     stored::forget(home)?;
+    published::forget(home)?;
     home.remove(MANIFEST_FILE)?;
     Ok(home.sync_directory("")?)
 }
@@ -79,6 +72,7 @@ mod tests {
     use super::super::hosts::create_empty;
     use super::*;
     use crate::disk::{Faults, SimulatedDisk};
+    use crate::log::published::DURABLE_FILE;
     use crate::log::segment::LOG_DIRECTORY;
     use crate::manifest::Manifest;
     use crate::remote_log::known::Known;
@@ -105,6 +99,8 @@ mod tests {
                 // A clean close left its indexes.
                 let indexes = before.open(INDEXES_FILE, Access::Buffered, Create::New);
                 indexes.unwrap().write_at(0, b"indexes").unwrap();
+                let durable = before.open(DURABLE_FILE, Access::Buffered, Create::New);
+                durable.unwrap().write_at(0, b"durable").unwrap();
                 mark(&before).unwrap();
                 let crashing = before.restart(Faults {
                     crash_at_step: Some(step),
@@ -117,7 +113,7 @@ mod tests {
                 let names = crashing.restart(Faults::default()).list("").unwrap();
                 let has = |wanted| names.iter().any(|name| name == wanted);
                 made += u64::from(has(MANIFEST_FILE) && crashed);
-                let is_whole = !has(MANIFEST_FILE) || !has(STORE_FILE);
+                let is_whole = !has(MANIFEST_FILE) || !has(STORE_FILE) && !has(DURABLE_FILE);
                 assert!(is_whole, "seed {seed}, step {step}: {names:?}");
                 if !crashed {
                     break;
@@ -125,5 +121,36 @@ mod tests {
             }
         }
         assert!(made > 10, "{made}");
+    }
+
+    #[test]
+    fn the_end_of_a_log_that_is_given_up_is_published_no_longer() {
+        let mut removed = 0;
+        for step in 1.. {
+            let before = SimulatedDisk::new(1, Faults::default());
+            Manifest::new(7).write(&before).unwrap();
+            let durable = before.open(DURABLE_FILE, Access::Buffered, Create::New);
+            durable.unwrap().sync().unwrap();
+            before.sync_directory("").unwrap();
+            let crashing = before.restart(Faults {
+                crash_at_step: Some(step),
+                ..Faults::default()
+            });
+            let outcome = begin_anew(&crashing);
+            let crashed = crashing.has_crashed();
+            assert!(crashed || outcome.is_ok(), "{outcome:?}");
+            let names = crashing.restart(Faults::default()).list("").unwrap();
+            let has = |wanted| names.iter().any(|name| name == wanted);
+            assert!(
+                has(MANIFEST_FILE) || !has(DURABLE_FILE),
+                "step {step}: {names:?}"
+            );
+            removed += u64::from(!has(DURABLE_FILE));
+            if !crashed {
+                assert!(!has(MANIFEST_FILE));
+                break;
+            }
+        }
+        assert!(removed > 1, "{removed}");
     }
 }

@@ -7,10 +7,10 @@
 //! Invariants: I5 (the incarnation is counted up, and stable, before anything is appended; a copy that follows clears
 //! the bytes behind its log's end instead), I6.
 
-use super::compaction;
+use super::compacted;
 use super::leftovers::clear_leftovers;
 use super::options::check_limits;
-use super::{LOCK_FILE, OpenError, StorageOptions, marks};
+use super::{LOCK_FILE, OpenError, StorageOptions, locked, marks};
 use crate::checkpoint::{CheckpointPlace, Checkpointer, Checkpoints};
 use crate::disk::{Disk, DiskError, DiskLock};
 use crate::journal::JournalError;
@@ -83,7 +83,7 @@ pub(super) fn open(
     marks::forget_mark(&**home)?;
     let (disk, places) = places::find(home, &manifest, &options.directories, Hold::Alone)?;
     let disk = &disk;
-    compaction::finish(disk, &manifest, options.log_bytes_first)?;
+    compacted::finish(disk, &manifest, options.log_bytes_first)?;
     let known = Known::read(&**home)?;
     if known.is_some() && options.remote.is_none() {
         let file = home.display_name(STORE_FILE);
@@ -118,7 +118,7 @@ pub(super) fn open(
         manifest.log_end = end;
         manifest.write(&**disk)?;
         // The remains of a compaction that ended before or after it replaced the manifest.
-        compaction::remove_other_backups(&**disk, &manifest)?;
+        compacted::remove_other_backups(&**disk, &manifest)?;
     }
     forget_others(&**disk, closed);
     let mut last = None;
@@ -215,14 +215,6 @@ pub fn take_lock(disk: &Arc<dyn Disk>, wait: Duration) -> Result<Box<dyn DiskLoc
     open_patiently(wait, take, |error| {
         matches!(error, OpenError::Locked { .. })
     })
-}
-
-/// The error that the database is open elsewhere.
-pub fn locked(disk: &dyn Disk) -> OpenError {
-    OpenError::Locked {
-        file: disk.display_name(LOCK_FILE),
-        holders: disk.lock_holders(LOCK_FILE),
-    }
 }
 
 /// Opens by `open`, and again while that finds the database locked, for at most `wait`. The release of a lock sends

@@ -60,7 +60,7 @@
 
 use super::driver::Driver;
 use super::opening::{self, Ready, Writers};
-use super::{LOCK_FILE, OpenError, StorageOptions};
+use super::{LOCK_FILE, OPENING_FILE, OpenError, StorageOptions, locked};
 use crate::checkpoint::CheckpointPlace;
 use crate::disk::{Disk, DiskError, DiskLock};
 use crate::log::{LogPosition, LogState};
@@ -69,12 +69,6 @@ use crate::places::{self, Directories, Hold};
 use crate::recovery::RecoveryReport;
 use crate::store::PageStore;
 use std::sync::Arc;
-
-/// The lock file of processes that open to share.
-pub const OPENING_FILE: &str = "OPENING";
-
-/// The lock file of the driver: its holder is elected.
-pub const ELECTION_FILE: &str = "CUSTODIAN";
 
 /// Held while a process opens the database to share it.
 #[derive(Debug)]
@@ -143,7 +137,7 @@ impl FirstLock {
         if shared && Manifest::read(&*self.disk)?.incarnation == self.incarnation {
             return Ok(SharedLock { _lock: self.lock });
         }
-        Err(opening::locked(&*self.disk))
+        Err(locked(&*self.disk))
     }
 }
 
@@ -180,7 +174,7 @@ pub fn open_first(
     }
     let Some(lock) = disk.lock(LOCK_FILE)? else {
         let joined = disk.lock_shared(LOCK_FILE)?;
-        return joined.map(|_| None).ok_or_else(|| opening::locked(&**disk));
+        return joined.map(|_| None).ok_or_else(|| locked(&**disk));
     };
     let ready = opening::open(disk, options, Writers::Shared)?;
     let Ready {
@@ -223,7 +217,7 @@ pub fn open_first(
 pub fn join(home: &Arc<dyn Disk>) -> Result<(Manifest, SharedLock, Arc<dyn Disk>), OpenError> {
     let lock = home
         .lock_shared(LOCK_FILE)?
-        .ok_or_else(|| opening::locked(&**home))?;
+        .ok_or_else(|| locked(&**home))?;
     let manifest = match Manifest::read(&**home) {
         Ok(manifest) => manifest,
         Err(ManifestError::Absent { file }) => return Err(OpenError::Absent { file }),

@@ -3,19 +3,16 @@
 //! every program that does not name the store.
 
 use super::opening::Ready;
-use super::{OpenError, StorageOptions};
+use super::{OpenError, RemoteLog, StorageOptions};
 use crate::checkpoint::CheckpointStage;
 use crate::disk::Disk;
+use crate::log::published::Stored;
 use crate::log::segment::Segments;
 use crate::log::writer::LogWriter;
 use crate::remote_log::in_store::InStore;
 use crate::remote_log::known::Known;
 use crate::supervisor::Threads;
 use std::sync::Arc;
-
-/// A log in a store: none, without the feature `hosts`.
-#[derive(Clone, Debug)]
-pub enum RemoteLog {}
 
 impl RemoteLog {
     pub(super) fn check(&self, _: &dyn Disk, _: &StorageOptions) -> Result<(), OpenError> {
@@ -56,6 +53,10 @@ impl Remote {
     }
 
     pub fn in_store(&self) -> &Arc<InStore> {
+        match *self {}
+    }
+
+    pub fn stored(&self) -> Stored {
         match *self {}
     }
 

@@ -11,6 +11,9 @@
 //! again, and never too much. (With [`DurableAt::Remote`](crate::engine::DurableAt::Remote) a group is acknowledged
 //! when the store has it, and published later, when it is stable here.)
 //!
+//! With a log in a store, too, the file says which part of it is known to be there. Another host continues with that in any
+//! case, so it is never cut off. With [`DurableAt::Local`](crate::engine::DurableAt::Local) the end is before the store's.
+//!
 //! An end that is not the newest must not pass for it. So the file names the opening that publishes, by the manifest's
 //! incarnation, and a writer that cannot write the file removes it.
 //!
@@ -53,6 +56,8 @@ pub struct DurableEnd {
     pub compactions: u32,
     /// The manifest's incarnation at the opening that publishes.
     pub opening: u32,
+    /// The groups before this number are in the database's store, too; `None`: that is not known, or there is no store.
+    pub stored_before: Option<u64>,
 }
 
 impl DurableEnd {
@@ -62,6 +67,7 @@ impl DurableEnd {
             position,
             compactions: compactions(manifest),
             opening: manifest.incarnation,
+            stored_before: None,
         }
     }
 
@@ -83,9 +89,20 @@ impl DurableEnd {
         bytes[16..16 + POSITION_BYTES].copy_from_slice(&position::encode(self.position));
         bytes[48..52].copy_from_slice(&self.compactions.to_le_bytes());
         bytes[52..56].copy_from_slice(&self.opening.to_le_bytes());
+        bytes[56..60].copy_from_slice(&self.not_stored().to_le_bytes());
         let checksum = crc32c::crc32c(&bytes);
         bytes[60..64].copy_from_slice(&checksum.to_le_bytes());
         bytes
+    }
+
+    /// The number of groups before the end that the store is not known to have, plus one; 0: that is not known.
+    fn not_stored(&self) -> u32 {
+        let missing = |stored_before| self.position.group.saturating_sub(stored_before);
+        let missing = self.stored_before.map(missing);
+        let missing = missing.and_then(|missing| u32::try_from(missing).ok());
+        missing
+            .and_then(|missing| missing.checked_add(1))
+            .unwrap_or(0)
     }
 
     /// `None` if these bytes are no published end.
@@ -96,11 +113,13 @@ impl DurableEnd {
         let is_sound =
             u64_at::<0, _>(bytes) == MAGIC && crc32c::crc32c(&unsigned) == u32_at::<60, _>(bytes);
         let position = bytes[16..].first_chunk().map(position::decode)?;
+        let missing = u32_at::<56, _>(bytes).checked_sub(1);
         is_sound.then(|| DurableEnd {
             identity: u64_at::<8, _>(bytes),
             position,
             compactions: u32_at::<48, _>(bytes),
             opening: u32_at::<52, _>(bytes),
+            stored_before: missing.map(|missing| position.group.saturating_sub(missing.into())),
         })
     }
 
@@ -130,29 +149,74 @@ impl DurableEnd {
     }
 }
 
+/// Removes the file, if it is there: the log that follows in this directory ends earlier. A manifest that is written later
+/// must not be found beside it.
+///
+/// # Errors
+/// The disk's.
+pub(crate) fn forget(home: &dyn Disk) -> Result<(), DiskError> {
+    if home.list("")?.iter().any(|name| name == DURABLE_FILE) {
+        home.remove(DURABLE_FILE)?;
+        home.sync_directory("")?;
+    }
+    Ok(())
+}
+
 /// The number of compactions that a database has had.
 pub(crate) fn compactions(manifest: &Manifest) -> u32 {
     manifest.compacted.map_or(0, |compacted| compacted.number)
+}
+
+/// The part of a published log that the database's store has, too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(not(feature = "hosts"), allow(dead_code))]
+pub(crate) enum Stored {
+    /// There is no store.
+    NoStore,
+    /// All of it: a group is published when the store has it.
+    All,
+    /// The groups before this number.
+    Before(u64),
 }
 
 /// The file, for the writer of the log.
 #[derive(Debug)]
 pub(crate) struct PublishedEnd {
     disk: Arc<dyn Disk>,
-    /// Opened anew after a failure.
-    file: Mutex<Option<Box<dyn DiskFile>>>,
-    /// The published end, of which only the position changes.
+    publishing: Mutex<Publishing>,
+    /// The published end, of which the rest changes.
     of: DurableEnd,
+    /// True if groups are published before the store has them.
+    is_ahead: bool,
     has_failed: AtomicBool,
 }
 
+/// The state of the file.
+#[derive(Debug)]
+struct Publishing {
+    /// Opened anew after a failure.
+    file: Option<Box<dyn DiskFile>>,
+    end: LogPosition,
+    stored: Stored,
+}
+
 impl PublishedEnd {
-    /// Publishes where the log of a database that was just opened ends.
-    pub fn create(disk: &Arc<dyn Disk>, manifest: &Manifest, end: LogPosition) -> Self {
+    /// Publishes where the log of a database that was just opened ends, and the part of it that its store has.
+    pub fn create(
+        disk: &Arc<dyn Disk>,
+        manifest: &Manifest,
+        end: LogPosition,
+        stored: Stored,
+    ) -> Self {
         let published = PublishedEnd {
             disk: disk.clone(),
-            file: Mutex::new(None),
+            publishing: Mutex::new(Publishing {
+                file: None,
+                end,
+                stored,
+            }),
             of: DurableEnd::of(manifest, end),
+            is_ahead: matches!(stored, Stored::Before(_)),
             has_failed: AtomicBool::new(false),
         };
         published.publish(end);
@@ -162,12 +226,28 @@ impl PublishedEnd {
     /// Everything before here is durable and acknowledged, or about to be. Called by one at a time, with one end after the
     /// other. If that fails, or the disk's code panics, the database works without, and readers are not misled.
     pub fn publish(&self, end: LogPosition) {
-        let bytes = DurableEnd {
-            position: end,
-            ..self.of
+        self.change(|publishing| publishing.end = end);
+    }
+
+    /// The same; the store has all of it.
+    #[cfg_attr(not(feature = "hosts"), allow(dead_code))]
+    pub fn publish_stored(&self, end: LogPosition) {
+        self.change(|publishing| {
+            publishing.end = end;
+            publishing.stored = Stored::All;
+        });
+    }
+
+    /// The store has the groups before this number. Called by one at a time.
+    #[cfg_attr(not(feature = "hosts"), allow(dead_code))]
+    pub fn store_has(&self, before: u64) {
+        if self.is_ahead {
+            self.change(|publishing| publishing.stored = Stored::Before(before));
         }
-        .encode();
-        let cause = match catch_unwind(AssertUnwindSafe(|| self.write(&bytes))) {
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Publishing)) {
+        let cause = match catch_unwind(AssertUnwindSafe(|| self.write(change))) {
             Ok(Ok(())) => return,
             Ok(Err(error)) => error.to_string(),
             Err(payload) => {
@@ -186,14 +266,26 @@ impl PublishedEnd {
         }
     }
 
-    fn write(&self, bytes: &[u8]) -> Result<(), DiskError> {
-        let mut file = self.file.lock();
-        let open = match file.take() {
+    fn write(&self, change: impl FnOnce(&mut Publishing)) -> Result<(), DiskError> {
+        let mut publishing = self.publishing.lock();
+        change(&mut publishing);
+        let position = publishing.end;
+        let stored_before = match publishing.stored {
+            Stored::NoStore => None,
+            Stored::All => Some(position.group),
+            Stored::Before(before) => Some(before),
+        };
+        let end = DurableEnd {
+            position,
+            stored_before,
+            ..self.of
+        };
+        let open = match publishing.file.take() {
             Some(open) => open,
             None => (self.disk).open(DURABLE_FILE, Access::Buffered, Create::IfAbsent)?,
         };
-        open.write_at(0, bytes)?;
-        *file = Some(open);
+        open.write_at(0, &end.encode())?;
+        publishing.file = Some(open);
         Ok(())
     }
 }
@@ -219,7 +311,7 @@ mod tests {
         assert_eq!(DurableEnd::read(&disk).unwrap(), None, "no file");
         let manifest = Manifest::new(7);
         let any: Arc<dyn Disk> = Arc::new(disk.clone());
-        let published = PublishedEnd::create(&any, &manifest, end(1));
+        let published = PublishedEnd::create(&any, &manifest, end(1), Stored::NoStore);
         for group in 2..9 {
             published.publish(end(group));
             let read = DurableEnd::read(&disk).unwrap().unwrap();
@@ -232,5 +324,31 @@ mod tests {
             published.publish(end(9));
             assert!(DurableEnd::read(&disk).unwrap().is_some(), "written anew");
         }
+    }
+    #[test]
+    fn the_part_that_the_store_has_is_read_as_it_was_written() {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let manifest = Manifest::new(7);
+        let any: Arc<dyn Disk> = Arc::new(disk.clone());
+        let stored = || DurableEnd::read(&disk).unwrap().unwrap().stored_before;
+        PublishedEnd::create(&any, &manifest, end(9), Stored::NoStore).store_has(3);
+        assert_eq!(stored(), None);
+        let published = PublishedEnd::create(&any, &manifest, end(9), Stored::All);
+        assert_eq!(stored(), Some(9));
+        published.publish(end(10));
+        published.store_has(3);
+        assert_eq!(stored(), Some(10));
+        let published = PublishedEnd::create(&any, &manifest, end(10), Stored::Before(10));
+        for group in 11..14 {
+            published.publish(end(group));
+            assert_eq!(stored(), Some(10));
+        }
+        published.publish_stored(end(13));
+        assert_eq!(stored(), Some(13));
+        published.store_has(12);
+        assert_eq!(stored(), Some(12));
+        // So many groups have no number in the file.
+        published.publish(end(12 + u64::from(u32::MAX)));
+        assert_eq!(stored(), None);
     }
 }

@@ -213,6 +213,13 @@ impl LogWriter {
         self
     }
 
+    /// The store has the groups before this number, for readers in other processes.
+    #[cfg(feature = "hosts")]
+    pub(crate) fn store_has(&self, before: u64) {
+        let published = self.published.iter();
+        published.for_each(|published| published.store_has(before));
+    }
+
     /// The threads that take the steps.
     #[inline]
     pub fn drive(&self) -> Drive {

@@ -11,7 +11,7 @@ use crate::engine::{
 };
 use crate::journal::JOURNAL_DIRECTORY;
 use crate::log::group::GroupHeader;
-use crate::log::published::DURABLE_FILE;
+use crate::log::published::{self, DURABLE_FILE};
 use crate::log::segment::{LOG_DIRECTORY, segment_file};
 use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::remote_log::known::{STORE_FILE, is_of_copies};
@@ -183,7 +183,7 @@ pub(crate) fn clear_parts(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
             }
         }
     }
-    Ok(())
+    Ok(published::forget(&**home)?)
 }
 
 /// Refuses to make a database among files that are not a database's: the directory is probably not the one that was

@@ -325,6 +325,13 @@ impl StoreCopy {
     }
 }
 
+impl Drop for StoreCopy {
+    /// The thread that had this is joined before the directory's lock is given back. Others may have the record.
+    fn drop(&mut self) {
+        self.record.end();
+    }
+}
+
 impl RemoteCopy for StoreCopy {
     fn append(&mut self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
         let (first, most) = (self.writer.next_entry(), self.entry_bytes);

@@ -68,6 +68,8 @@ mod exploration;
 pub mod in_store;
 pub mod known;
 #[cfg(feature = "hosts")]
+pub mod known_hosts;
+#[cfg(feature = "hosts")]
 pub mod memory;
 #[cfg(feature = "hosts")]
 pub mod objects;

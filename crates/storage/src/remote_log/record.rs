@@ -39,6 +39,8 @@ struct State {
     recorded: LogPosition,
     /// Keeps the log from there on.
     pin: Option<LogPin>,
+    /// Nothing is written any more.
+    is_over: bool,
 }
 
 impl Record {
@@ -57,6 +59,7 @@ impl Record {
             due: (recorded != known).then_some(known),
             recorded: recorded.log,
             pin: segments.pin(recorded.log.lsn),
+            is_over: false,
         };
         Arc::new(Record {
             disk,
@@ -85,6 +88,8 @@ impl Record {
             state.due = Some(known);
         }
         self.stage.store_has(known.log, state.recorded);
+        let log = self.log.get();
+        log.iter().for_each(|log| log.store_has(known.log.group));
     }
 
     /// The groups below this number are stable here: records the due part of them.
@@ -102,9 +107,16 @@ impl Record {
         self.write(&mut state);
     }
 
+    /// Waits for a write of another thread, and keeps later ones from the directory: another opening of it may begin.
+    pub fn end(&self) {
+        self.state.lock().is_over = true;
+    }
+
     /// Records the due part. If that fails the log is kept from the former record on.
     fn write(&self, state: &mut State) {
-        let Some(known) = state.due else { return };
+        let Some(known) = state.due.filter(|_| !state.is_over) else {
+            return;
+        };
         match known.write(&*self.disk) {
             Ok(()) => {
                 state.due = None;
@@ -119,6 +131,16 @@ impl Record {
 }
 
 impl RecordsStore for Record {
+    fn record_soon(&self) {
+        let mut state = self.state.lock();
+        if state.known.log.group > state.recorded.group {
+            state.due = Some(state.known);
+        }
+        drop(state);
+        // If it is not stable yet, it is written behind the next groups ([`Record::write_below`]).
+        self.record_now();
+    }
+
     fn record_now(&self) {
         let Some(log) = self.log.get() else { return };
         let mut state = self.state.lock();

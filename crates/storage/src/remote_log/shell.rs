@@ -15,6 +15,7 @@ use super::store::{Register, RemoteStore, StoreError};
 use super::trim::{Trim, Trimmed};
 use sardonyx_base::events;
 use sardonyx_base::random::system_random;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -55,7 +56,8 @@ pub fn now() -> u64 {
     })
 }
 
-/// Asks a store something that may be done twice, until there is an answer.
+/// Asks a store something that may be done twice, until there is an answer. One that cannot be decrypted is asked for again
+/// a few times.
 ///
 /// # Errors
 /// The store's, when it refuses or the time is over.
@@ -63,11 +65,32 @@ pub fn ask<T>(
     patience: &Patience,
     mut request: impl FnMut() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let mut waiting = Waiting::new(patience);
+    let (mut waiting, mut doubts) = (Waiting::new(patience), Doubts::default());
     loop {
         match request() {
             Err(error) if error.is_unclear() => waiting.wait_after(error)?,
+            Err(error) if error.is_damage() && doubts.again() => waiting.wait_for_whole(&error),
             answer => return answer,
+        }
+    }
+}
+
+/// Asks a store for content until that can be read. A damaged answer is asked for again a few times: the content may be
+/// whole in the store.
+///
+/// # Errors
+/// The store's, when it refuses or the time is over; the error of content that stays damaged.
+pub fn ask_whole<T, V, E: From<RemoteLogError> + Display>(
+    patience: &Patience,
+    mut request: impl FnMut() -> Result<T, StoreError>,
+    mut read: impl FnMut(T) -> Result<V, E>,
+) -> Result<V, E> {
+    let (mut waiting, mut doubts) = (Waiting::new(patience), Doubts::default());
+    loop {
+        let answer = ask(patience, &mut request).map_err(RemoteLogError::from)?;
+        match read(answer) {
+            Err(error) if doubts.again() => waiting.wait_for_whole(&error),
+            content => return content,
         }
     }
 }
@@ -99,6 +122,12 @@ impl<'a> Waiting<'a> {
         Ok(())
     }
 
+    /// Waits before a damaged answer is asked for again.
+    fn wait_for_whole(&mut self, error: &dyn Display) {
+        events::warn!(%error, "a damaged answer of the log's store is asked for again");
+        self.wait();
+    }
+
     fn wait(&mut self) {
         std::thread::sleep(self.pause);
         self.pause = (self.pause * 2).min(self.patience.pause_most);
@@ -114,10 +143,16 @@ pub fn drive<M: Machine>(
     store: &dyn RemoteStore,
     patience: &Patience,
 ) -> Result<M::Outcome, RemoteLogError> {
-    let mut waiting = Waiting::new(patience);
+    let (mut waiting, mut doubts) = (Waiting::new(patience), Doubts::default());
     loop {
         let (ticket, request) = machine.request();
-        let (answer, unclear) = request.ask(store)?;
+        let (answer, unclear) = match request.ask(store) {
+            Err(error) if error.is_damage() && doubts.again() => {
+                waiting.wait_for_whole(&error);
+                continue;
+            }
+            asked => asked?,
+        };
         if let Some(outcome) = machine.answer(ticket, answer)? {
             return Ok(outcome);
         }
@@ -143,8 +178,11 @@ pub fn ask_boundary(
     identity: u64,
     patience: &Patience,
 ) -> Result<EntryPosition, RemoteLogError> {
-    let stored = ask(patience, || store.read_register(Register::Boundary))?;
-    Ok(decode_boundary(identity, stored.as_ref())?.position)
+    let read = || store.read_register(Register::Boundary);
+    let boundary = ask_whole(patience, read, |stored| {
+        decode_boundary(identity, stored.as_ref())
+    });
+    Ok(boundary?.position)
 }
 
 /// Refuses a store that no longer has the entry before this place, which it had, and did not delete. The entries before
@@ -162,22 +200,34 @@ pub(crate) fn check_entry_before(
     if number < EntryPosition::START.next {
         return Ok(());
     }
-    let mut doubts = Doubts::default();
-    loop {
-        let found = ask(patience, || store.read(number))?.map(Entry::decode);
-        let error = match found {
-            Some(Ok(entry)) if entry.head().position_after() == at => return Ok(()),
-            Some(Err(_)) if doubts.again() => continue,
-            Some(Err(source)) => RemoteLogError::Entry { number, source },
-            Some(Ok(_)) | None => RemoteLogError::Lost { number },
-        };
-        // Requested afterwards: entries before the boundary may be deleted at any moment.
-        let first = ask_boundary(store, identity, patience)?.next;
-        return match first > number {
-            true => Ok(()),
-            false => Err(error),
-        };
+    let error = match ask_entry(store, number, patience) {
+        Ok(Some(entry)) if entry.head().position_after() == at => return Ok(()),
+        Ok(_) => RemoteLogError::Lost { number },
+        Err(error @ RemoteLogError::Entry { .. }) => error,
+        Err(error) => return Err(error),
+    };
+    // Requested afterwards: entries before the boundary may be deleted at any moment.
+    match ask_boundary(store, identity, patience)?.next > number {
+        true => Ok(()),
+        false => Err(error),
     }
+}
+
+/// An entry, by itself: its place in the log is not checked.
+///
+/// # Errors
+/// [`RemoteLogError::Entry`]; the store's.
+pub(crate) fn ask_entry(
+    store: &dyn RemoteStore,
+    number: u64,
+    patience: &Patience,
+) -> Result<Option<Entry>, RemoteLogError> {
+    let decode = |bytes: Option<Vec<u8>>| bytes.map(Entry::decode).transpose();
+    ask_whole(
+        patience,
+        || store.read(number),
+        |bytes| decode(bytes).map_err(|source| RemoteLogError::Entry { number, source }),
+    )
 }
 
 /// So many looks in a row that find no entry, and the list is asked whether one is missing: a list costs more than a look.

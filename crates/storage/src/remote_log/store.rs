@@ -31,6 +31,8 @@ pub enum Register {
     Primary,
     /// The places that have the log, where a store keeps it on several.
     Copies,
+    /// The hosts that follow ([`super::known_hosts`]).
+    Hosts,
 }
 
 impl Register {
@@ -40,6 +42,7 @@ impl Register {
             Register::Boundary => "boundary",
             Register::Primary => "primary",
             Register::Copies => "copies",
+            Register::Hosts => "hosts",
         }
     }
 }
@@ -152,6 +155,11 @@ impl StoreError {
     pub fn is_unclear(&self) -> bool {
         matches!(self, StoreError::Unclear { .. } | StoreError::NotNow { .. })
     }
+
+    /// True if the answer cannot be read: it may be whole when it is asked for again, and the content may be damaged.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, StoreError::Encryption { .. })
+    }
 }
 
 /// A store with one log in it. Calls block, and may come from several threads.
@@ -170,7 +178,7 @@ pub trait RemoteStore: Send + Sync + Debug {
         self.append_at(number, &entry.bytes())
     }
 
-    /// Where a group of the next entry can be sent before that is complete, if the store has such a way.
+    /// The way to send groups of the next entry before the entry is complete, if the store has one.
     fn ahead(&self) -> Option<&dyn SendsAhead> {
         None
     }

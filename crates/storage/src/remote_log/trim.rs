@@ -9,7 +9,7 @@
 use super::RemoteLogError;
 use super::boundary::Boundary;
 use super::entry::ENTRY_HEAD_BYTES;
-use super::exchange::{Answer, Machine, Request, Ticket};
+use super::exchange::{Answer, Doubts, Machine, Request, Ticket};
 use super::planted::{self, Planted};
 use super::position::EntryPosition;
 use super::reader::decode_boundary;
@@ -33,6 +33,7 @@ pub struct Trim {
     ticket: Ticket,
     state: State,
     trimmed: Trimmed,
+    doubts: Doubts,
 }
 
 #[derive(Debug)]
@@ -69,6 +70,7 @@ impl Trim {
                 false => State::ReadingBoundary { written: None },
             },
             trimmed: Trimmed::default(),
+            doubts: Doubts::default(),
         }
     }
 
@@ -77,7 +79,15 @@ impl Trim {
         stored: Option<StoredRegister>,
         written: Option<Boundary>,
     ) -> Result<Option<Trimmed>, RemoteLogError> {
-        let current = decode_boundary(self.identity, stored.as_ref())?;
+        let current = match decode_boundary(self.identity, stored.as_ref()) {
+            Ok(boundary) => boundary,
+            Err(RemoteLogError::Boundary { .. }) if self.doubts.again() => {
+                self.state = State::ReadingBoundary { written };
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        self.doubts.end();
         if written == Some(current) || current.position.next >= self.to.next {
             return Ok(self.moved());
         }
@@ -200,5 +210,9 @@ impl Machine for Trim {
 
     fn position(&self) -> EntryPosition {
         self.to
+    }
+
+    fn doubts(&self) -> bool {
+        self.doubts.are_there()
     }
 }

@@ -181,10 +181,20 @@ impl Place {
         pages: &P,
         tree: P::Tree,
     ) -> Result<Option<Place>, P::Error> {
+        self.settled_to(pages, tree, Intent::Read)
+    }
+
+    /// As [`Place::settled`], with this use of the next leaf.
+    pub fn settled_to<P: TreePages + ?Sized>(
+        self,
+        pages: &P,
+        tree: P::Tree,
+        intent: Intent,
+    ) -> Result<Option<Place>, P::Error> {
         if self.slot < Node::read(pages, self.leaf)?.count {
             return Ok(Some(self));
         }
-        let next = self.neighbour(pages, tree, Ordering::Greater)?;
+        let next = self.neighbour(pages, tree, Ordering::Greater, intent)?;
         if let Some(next) = &next {
             next.entry(pages)?
                 .ok_or_else(|| damaged(next.leaf, 4, "an empty leaf"))?;
@@ -202,7 +212,7 @@ impl Place {
             self.slot -= 1;
             return Ok(Some(self));
         }
-        let Some(mut previous) = self.neighbour(pages, tree, Ordering::Less)? else {
+        let Some(mut previous) = self.neighbour(pages, tree, Ordering::Less, Intent::Read)? else {
             return Ok(None);
         };
         let Some(slot) = previous.slot.checked_sub(1) else {
@@ -218,6 +228,7 @@ impl Place {
         pages: &P,
         tree: P::Tree,
         side: Ordering,
+        intent: Intent,
     ) -> Result<Option<Place>, P::Error> {
         let mut path = self.path.clone();
         while let Some(step) = path.pop() {
@@ -231,12 +242,15 @@ impl Place {
             path.push(Step { index, id, child });
             let id = child_page(pages, tree, &node, child)?;
             let index = node.child(child)?.0;
-            let below = Node::read(pages, id)?;
+            let of_child = match node.level {
+                1 => intent,
+                _ => Intent::Read,
+            };
+            let below = Node::of(id, of_child.read(pages, id)?)?;
             if below.level + 1 != node.level {
                 return Err(damaged(id, 3, "a level that does not follow its parent's").into());
             }
             if below.level > 0 {
-                let intent = Intent::Read;
                 return down(pages, tree, path, (index, below), &toward, intent).map(Some);
             }
             let (leaf, found) = (id, false);

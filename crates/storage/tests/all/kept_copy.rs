@@ -166,6 +166,7 @@ fn i12_a_host_that_took_over_and_is_killed_after_a_trim_is_opened_with_all_it_ac
             let keep = KeepInStore {
                 bases: 1,
                 since: None,
+                hosts_since: None,
             };
             let deleted = delete_past(options.remote.as_ref().unwrap(), keep).unwrap();
             assert!(deleted.log.entries > 0, "{deleted:?}");

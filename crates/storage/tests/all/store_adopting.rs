@@ -4,10 +4,11 @@ use crate::common::store::{
     Lossy, Primary, disk, follow, has_all, impatient, options, put_base, without_store,
 };
 use sardonyx_storage::crashes::End;
-use sardonyx_storage::disk::Faults;
+use sardonyx_storage::disk::{Disk, Faults};
 use sardonyx_storage::engine::{
     DurableAt, KeepInStore, OpenError, StorageOptions, delete_past, forks,
 };
+use sardonyx_storage::journal::LogEndBeside;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::remote_log::objects::RemoteObjects;
 use std::sync::Arc;
@@ -32,6 +33,34 @@ fn i12_following_cuts_nothing_off_that_was_acknowledged_before_there_was_a_store
         let second = Primary::open(&disk(2), with).unwrap();
         assert!((1..20).all(|number| second.has(number)));
     }
+}
+
+#[test]
+fn i12_a_reader_from_before_there_was_a_store_is_given_no_more_than_the_store_has() {
+    let store = Arc::new(Lossy::default());
+    let with = impatient(options(&store, DurableAt::Local));
+    let a = disk(1);
+    let first = Primary::open(&a, without_store(&with)).unwrap();
+    let home: Arc<dyn Disk> = Arc::new(a.clone());
+    let mut end = LogEndBeside::new(&home, &Manifest::read(&a).unwrap());
+    (1..20).for_each(|number| first.commit(number).unwrap());
+    let durable = first.engine.commit().durable().group;
+    assert_eq!(end.look().unwrap(), durable);
+    first.close();
+    let first = Primary::open(&a, with).unwrap();
+    let adopted = end.look().unwrap();
+    assert!(adopted >= durable);
+    store.cut_off(true);
+    first.commit(20).unwrap();
+    assert!(first.engine.commit().durable().group > adopted);
+    assert_eq!(end.look().unwrap(), adopted);
+    // Nor is a reader that begins now, though the manifest has a later end.
+    let mut manifest = Manifest::read(&a).unwrap();
+    manifest.log_end = first.engine.commit().durable();
+    let mut end = LogEndBeside::new(&home, &manifest);
+    assert_eq!(end.look().unwrap(), adopted);
+    store.cut_off(false);
+    first.close();
 }
 
 /// A database that had no store gets one that is not reached after so many requests, and another host wants to go on.
@@ -251,6 +280,7 @@ fn refused_behind_a_base(requests: u64) -> Option<bool> {
     let keep = KeepInStore {
         bases: 1,
         since: None,
+        hosts_since: None,
     };
     delete_past(with.remote.as_ref().unwrap(), keep).unwrap();
     match Primary::open(&a, with) {

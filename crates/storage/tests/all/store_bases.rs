@@ -7,7 +7,7 @@ use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     CloneUntil, Cloned, Deleted, DurableAt, KeepInStore, OpenError, RemoteLog, StorageOptions,
-    clone_at, delete_past, forks,
+    clone_at, clone_or_undo, delete_past, forks,
 };
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::objects::RemoteObjects;
@@ -80,7 +80,11 @@ fn what_retention_deletes_is_not_needed_by_who_begins_anew_and_others_are_told()
     let first = Primary::open(&a, options.clone()).unwrap();
     (1..50).for_each(|number| first.commit(number).unwrap());
     drop(follow(&slow, &options).unwrap());
-    let keep = |bases, since| KeepInStore { bases, since };
+    let keep = |bases, since| KeepInStore {
+        bases,
+        since,
+        hosts_since: None,
+    };
     assert_eq!(
         delete_past(&remote, keep(1, None)).unwrap(),
         Deleted::default()
@@ -149,6 +153,7 @@ fn left_behind(alone: u64, faults: Faults) -> (SimulatedDisk, StorageOptions) {
     let keep = KeepInStore {
         bases: 1,
         since: None,
+        hosts_since: None,
     };
     let deleted = delete_past(options.remote.as_ref().unwrap(), keep).unwrap();
     assert!(deleted.log.entries > 1, "{deleted:?}");
@@ -230,7 +235,7 @@ fn i12_a_host_that_took_over_and_was_killed_keeps_aside_what_no_host_acknowledge
     second.commit(100).unwrap();
     put_base(&disk(4), &options);
     assert!(keep(&options, 1).log.entries > 0);
-    // Where the base ends, the store's log does: no group shows that another host continued.
+    // The store's log ends where the base ends: no group shows that another host continued.
     let error = follow(&behind, &options).map(drop).unwrap_err();
     assert!(matches!(error, OpenError::StoreTrimmed { .. }), "{error}");
     second.commit(101).unwrap();
@@ -247,7 +252,11 @@ fn i12_a_host_that_took_over_and_was_killed_keeps_aside_what_no_host_acknowledge
 /// Keeps so many bases, and deletes the entries before them.
 fn keep(options: &StorageOptions, bases: usize) -> Deleted {
     let since = None;
-    let keep = KeepInStore { bases, since };
+    let keep = KeepInStore {
+        bases,
+        since,
+        hosts_since: None,
+    };
     delete_past(options.remote.as_ref().unwrap(), keep).unwrap()
 }
 
@@ -483,6 +492,47 @@ fn i12_a_copy_up_to_a_group_inside_an_entry_that_is_cut_short_by_a_crash_knows_w
         }
     }
     assert!(members > 10, "{members}");
+}
+
+#[test]
+fn a_copy_that_fails_is_undone_before_another_process_can_begin_there() {
+    let store = Arc::new(Lossy::default());
+    let options = options(&store, DurableAt::Both);
+    let first = Primary::open(&disk(1), options.clone()).unwrap();
+    (1..50).for_each(|number| first.commit(number).unwrap());
+    put_base(&disk(2), &options);
+    first.close();
+    let copy = disk(3);
+    let home: Arc<dyn Disk> = Arc::new(copy.clone());
+    let is_locked = || copy.lock("LOCK").unwrap().is_none();
+    let mut undone = Vec::new();
+    store.cut_off_after(4);
+    let impatient = impatient(options);
+    let mut clones = |home| {
+        clone_or_undo(
+            home,
+            &impatient,
+            CloneUntil::End,
+            |_| (),
+            || undone.push(is_locked()),
+        )
+    };
+    let error = clones(&home).unwrap_err();
+    assert!(matches!(error, OpenError::Store(_)), "{error}");
+    assert!(!is_locked());
+    // There is nothing of this attempt in a directory that another process has, or of another database.
+    let held = copy.lock("LOCK").unwrap().unwrap();
+    let error = clones(&home).unwrap_err();
+    assert!(matches!(error, OpenError::Locked { .. }), "{error}");
+    drop(held);
+    store.cut_off(false);
+    clones(&home).unwrap();
+    let error = clones(&home).unwrap_err();
+    assert!(
+        matches!(error, OpenError::StoreImpossible { .. }),
+        "{error}"
+    );
+    assert_eq!(undone, [true]);
 }
 
 #[test]

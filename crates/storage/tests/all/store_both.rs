@@ -3,9 +3,12 @@
 
 use crate::common::held::HeldDisk;
 use crate::common::store::{Lossy, Primary, disk, follow, has_all, impatient, options, wait_until};
-use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{DurableAt, StorageOptions, forks};
+use sardonyx_storage::journal::LogEndBeside;
 use sardonyx_storage::log::LogError;
+use sardonyx_storage::log::published::DURABLE_FILE;
+use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::remote_log::known::Known;
 use sardonyx_storage::remote_log::store::RemoteStore;
 use std::sync::Arc;
@@ -246,4 +249,43 @@ fn i2_readers_and_checkpoints_are_given_what_both_have_whichever_was_first() {
         .checkpoint()
         .take(first.engine.commit().durable())
         .unwrap();
+}
+
+#[test]
+fn i12_readers_of_changes_are_given_only_what_the_store_has_too() {
+    for durable_at in [DurableAt::Local, DurableAt::Both] {
+        let store = Arc::new(Lossy::default());
+        let options = impatient(options(&store, durable_at));
+        let a = disk(1);
+        let first = Primary::open(&a, options).unwrap();
+        (1..=3).for_each(|number| first.commit(number).unwrap());
+        let manifest = Manifest::read(&a).unwrap();
+        let home: Arc<dyn Disk> = Arc::new(a.clone());
+        let stored = || {
+            let mut end = LogEndBeside::new(&home, &manifest);
+            end.look().unwrap()
+        };
+        let durable = || first.engine.commit().durable().group;
+        let before = durable();
+        wait_until("the store has it", || stored() == before);
+        store.cut_off(true);
+        let group = first.execute(4).unwrap();
+        match durable_at {
+            // It is acknowledged, and no other host would have it.
+            DurableAt::Local => first.wait(group).unwrap(),
+            _ => store.wait_until_unheard(5),
+        }
+        assert_eq!(stored(), before, "{durable_at:?}");
+        store.cut_off(false);
+        first.wait(group).unwrap();
+        wait_until("the store has the rest", || stored() == durable());
+        assert!(stored() > before);
+        // A killed process leaves what it published; without that, the record in the directory counts.
+        home.remove(DURABLE_FILE).unwrap();
+        let known = Known::read(&a).unwrap().unwrap();
+        assert_eq!(stored(), known.log.group);
+        first.close();
+        let known = Known::read(&a).unwrap().unwrap();
+        assert!(stored() >= known.log.group && known.log.group > before);
+    }
 }

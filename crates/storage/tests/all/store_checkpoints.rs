@@ -99,6 +99,7 @@ fn it_begins_anew_with_a_base_and_is_refused_if_the_store_has_no_way_to_the_whol
     let keep = KeepInStore {
         bases: 1,
         since: None,
+        hosts_since: None,
     };
     assert!(delete_past(remote, keep).unwrap().log.entries > 0);
     let first = Primary::open(&killed, options.clone()).unwrap();

@@ -3,10 +3,13 @@
 
 use crate::common::store::{Lossy, Primary, caught_up, disk, follow, has_all, options};
 use crate::common::watched::{Change, WatchedDisk};
+use sardonyx_base::crc32c::crc32c;
 use sardonyx_base::random::Random;
 use sardonyx_storage::crashes::End;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::{DurableAt, StorageOptions};
+use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::entry::{ENTRY_HEAD_BYTES, ENTRY_VERSION, EntryError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -198,4 +201,47 @@ fn i4_a_host_that_takes_over_reads_nothing_behind_the_end_that_it_knows_and_look
     killed.corrupt(&segment, records, |byte| byte ^ 1).unwrap();
     let error = Primary::open(&killed, knowing).map(drop).unwrap_err();
     assert!(error.to_string().contains("corrupt"), "{error}");
+}
+
+#[test]
+fn an_entry_of_a_newer_version_ends_a_follower_with_its_number_and_changes_nothing_here() {
+    let options = filled();
+    let store = options.remote.as_ref().unwrap().store.clone();
+    let copy = disk(7);
+    let last = caught_up(&copy, &options).close().entry.next - 1;
+    // As a newer program writes it: whole, and of the next version.
+    let mut bytes = store.read(last).unwrap().unwrap();
+    let head: &mut [u8; ENTRY_HEAD_BYTES] = bytes.first_chunk_mut().unwrap();
+    head[8..12].copy_from_slice(&(ENTRY_VERSION + 1).to_le_bytes());
+    head[4..8].fill(0);
+    let checksum = crc32c(head);
+    head[4..8].copy_from_slice(&checksum.to_le_bytes());
+    let newer = disk(8);
+    for _ in 0..2 {
+        let (replica, mut follower) = follow(&copy, &options).unwrap();
+        store.append_at(last + 1, &bytes).unwrap();
+        let error = follower.next_entry().unwrap_err();
+        let RemoteLogError::Entry { number, source } = &error else {
+            panic!("{error}");
+        };
+        let found = ENTRY_VERSION + 1;
+        assert_eq!(
+            (*number, source),
+            (last + 1, &EntryError::Version { found })
+        );
+        assert!(error.to_string().contains("use a newer program"), "{error}");
+        assert_eq!(replica.close().entry.next, last + 1);
+        // Nor can it be opened, or a new directory be made past that.
+        let outcomes = [
+            Primary::open(&copy, options.clone()).map(drop),
+            Primary::open(&newer, options.clone()).map(drop),
+        ];
+        for outcome in outcomes {
+            let error = outcome.unwrap_err();
+            assert!(error.to_string().contains("use a newer program"), "{error}");
+        }
+        store.remove(&[last + 1]).unwrap();
+    }
+    // Without it, it goes on.
+    assert!(has_all(&Primary::open(&copy, options).unwrap(), LAST));
 }

@@ -3,10 +3,12 @@
 
 use crate::common::store::{Lossy, Primary, caught_up, disk, impatient, options, put_base};
 use sardonyx_storage::crashes::End;
-use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     DurableAt, KeepInStore, OpenError, StorageOptions, delete_past, exists, forks, remove_base,
 };
+use sardonyx_storage::journal::LogEndBeside;
+use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::base::list_bases;
 use std::ops::Range;
@@ -113,6 +115,8 @@ fn a_directory_does_not_begin_anew_with_a_base_that_has_lost_a_part() {
     let part = name.part(0);
     let bytes = store.read_object(&part).unwrap().unwrap();
     store.remove_objects(std::slice::from_ref(&part)).unwrap();
+    let home: Arc<dyn Disk> = Arc::new(behind.clone());
+    let mut end = LogEndBeside::new(&home, &Manifest::read(&behind).unwrap());
     for _ in 0..2 {
         let outcome = Primary::open(&behind, options.clone()).map(drop);
         let Err(OpenError::Store(RemoteLogError::Base { reason })) = outcome else {
@@ -120,6 +124,9 @@ fn a_directory_does_not_begin_anew_with_a_base_that_has_lost_a_part() {
         };
         assert!(reason.contains(&part), "{reason}");
         assert!(exists(&behind).unwrap());
+        // Readers of changes are not given those of its checkpoint and archive.
+        let cut = forks(&behind).unwrap()[0].first_group;
+        assert!(end.look().unwrap() <= cut);
     }
     store.create_object(&part, &bytes).unwrap();
     check(&behind, options, 10);
@@ -132,6 +139,7 @@ fn a_directory_does_not_begin_anew_without_a_base_and_the_beginning_of_the_log()
     let keep = KeepInStore {
         bases: 1,
         since: None,
+        hosts_since: None,
     };
     // The directory has the log from before the base on, so it needs nothing that is deleted.
     let known = delete_past(remote, keep).unwrap().from.unwrap();

@@ -8,15 +8,19 @@ use sardonyx_base::seeds::Seeds;
 use sardonyx_storage::checkpoint::CheckpointPlace;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
-    DurableAt, KeepInStore, OpenError, Replica, StorageOptions, delete_past,
+    DurableAt, KeepInStore, OpenError, Replica, StorageOptions, delete_past, stored_manifest,
 };
 use sardonyx_storage::remote_log::RemoteLogError;
+use sardonyx_storage::remote_log::known_hosts::{host_of, note_host};
 use sardonyx_storage::remote_log::shell::Follower;
 use std::collections::BTreeSet;
 
 /// A host of the world, and its state.
 struct Host {
+    name: &'static str,
     disk: SimulatedDisk,
+    /// It has reported from where on it would continue.
+    has_reported: bool,
     open: Option<Primary>,
     following: Option<(Replica, Follower)>,
 }
@@ -53,6 +57,8 @@ struct World {
     leaves: bool,
     /// The follower of which bases are made.
     maker: SimulatedDisk,
+    /// Hosts report, and a trim takes nothing that one of them needs.
+    reports: bool,
     next: u64,
     acknowledged: BTreeSet<u64>,
     counted: Counted,
@@ -126,6 +132,24 @@ impl World {
             5 if self.random.chance(1, 2) => self.trim(),
             _ => self.go_on(at),
         }
+        // The first time soon, and then at any time, serving or not.
+        let host = &self.hosts[at];
+        let is_due = !host.has_reported || self.random.chance(1, 8);
+        if self.reports && is_due && (host.open.is_some() || host.following.is_some()) {
+            self.report(at);
+        }
+    }
+
+    fn report(&mut self, at: usize) {
+        let remote = self.options.remote.as_ref().unwrap();
+        let identity = stored_manifest(remote).unwrap().unwrap().identity;
+        let host = &mut self.hosts[at];
+        // Its disk may have crashed.
+        let Ok(Some(report)) = host_of(&host.disk, identity, host.name, 1) else {
+            return;
+        };
+        // A report may be lost.
+        host.has_reported |= note_host(&*remote.store, identity, &report).is_ok();
     }
 
     /// A process puts a base into the store, and deletes the entries before the last ones.
@@ -139,6 +163,7 @@ impl World {
         let keep = KeepInStore {
             bases: 1 + self.random.below(2) as usize,
             since: None,
+            hosts_since: self.reports.then_some(1),
         };
         let deleted = delete_past(remote, keep).unwrap();
         self.counted.trimmed += u64::from(deleted.log.entries > 0);
@@ -148,6 +173,11 @@ impl World {
     fn replace(&mut self, at: usize) {
         self.counted.refused += 1;
         let host = &mut self.hosts[at];
+        assert!(
+            !(self.reports && host.has_reported),
+            "what {} needs is deleted",
+            host.name
+        );
         host.stop();
         host.disk = disk(self.random.below(1 << 32));
     }
@@ -191,11 +221,13 @@ impl World {
     }
 }
 
-fn run(seed: u64, durable_at: DurableAt, leaves: bool) -> Counted {
+fn run(seed: u64, durable_at: DurableAt, leaves: bool, reports: bool) -> Counted {
     let mut random = Random::new(seed);
     let store = Lossy::with_silence(random.below(20), seed);
-    let hosts = (0..3).map(|host| Host {
+    let hosts = (0..).zip(["a", "b", "c"]).map(|(host, name)| Host {
+        name,
         disk: disk(seed * 3 + host),
+        has_reported: false,
         open: None,
         following: None,
     });
@@ -205,6 +237,7 @@ fn run(seed: u64, durable_at: DurableAt, leaves: bool) -> Counted {
         options: options(&store, durable_at),
         leaves,
         maker: disk(seed ^ u64::MAX),
+        reports,
         next: 1,
         acknowledged: BTreeSet::new(),
         counted: Counted::default(),
@@ -240,12 +273,13 @@ fn i12_hosts_that_crash_and_take_over_lose_nothing_that_was_acknowledged() {
     let seeds = Seeds::new(0, 5);
     let mut all = Counted::default();
     seeds.explore(|seed| {
-        for (durable_at, leaves) in [
-            (DurableAt::Both, false),
-            (DurableAt::Remote, false),
-            (DurableAt::Both, true),
+        for (durable_at, leaves, reports) in [
+            (DurableAt::Both, false, false),
+            (DurableAt::Both, false, true),
+            (DurableAt::Remote, false, false),
+            (DurableAt::Both, true, true),
         ] {
-            let counted = run(seed, durable_at, leaves);
+            let counted = run(seed, durable_at, leaves, reports);
             all.opened += counted.opened;
             all.behind += counted.behind;
             all.trimmed += counted.trimmed;

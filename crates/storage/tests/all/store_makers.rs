@@ -9,11 +9,16 @@ use sardonyx_storage::engine::{
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::base::list_bases;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::thread;
 
 fn keep(bases: usize) -> KeepInStore {
-    KeepInStore { bases, since: None }
+    KeepInStore {
+        bases,
+        since: None,
+        hosts_since: None,
+    }
 }
 
 #[test]
@@ -69,6 +74,31 @@ fn a_base_whose_parts_another_maker_deletes_meanwhile_is_taken_back() {
         let identity = stored_manifest(remote).unwrap().unwrap().identity;
         check_base(remote, identity, name, |_| ()).unwrap();
     }
+}
+
+#[test]
+fn i12_a_base_that_cannot_be_read_back_is_none_and_the_one_before_stays() {
+    let store = Arc::new(Lossy::default());
+    let options = options(&store, DurableAt::Both);
+    let remote = options.remote.as_ref().unwrap();
+    let first = Primary::open(&disk(1), options.clone()).unwrap();
+    (1..50).for_each(|number| first.commit(number).unwrap());
+    let older = put_base(&disk(2), &options);
+    (50..60).for_each(|number| first.commit(number).unwrap());
+    store.damages_object.store(true, Ordering::SeqCst);
+    let outcome = caught_up(&disk(2), &options).put_base(&options, remote);
+    let Err(OpenError::Store(RemoteLogError::Base { .. })) = outcome else {
+        panic!("{outcome:?}");
+    };
+    let listed = list_bases(&*store).unwrap();
+    assert!(listed.unfinished.is_empty(), "{listed:?}");
+    assert_eq!(listed.whole.len(), 1, "{listed:?}");
+    let kept = delete_past(remote, keep(1)).unwrap();
+    assert_eq!(kept.from.unwrap().entry.next, older);
+    // The next one is whole.
+    let newer = put_base(&disk(2), &options);
+    let kept = delete_past(remote, keep(1)).unwrap();
+    assert_eq!((kept.from.unwrap().entry.next, kept.bases), (newer, 1));
 }
 
 #[test]

@@ -18,7 +18,8 @@ use sardonyx_storage::remote_log::shell::{Follower, Patience};
 use sardonyx_storage::remote_log::store::{
     Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
 };
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,12 @@ pub struct Lossy {
     unheard: AtomicU64,
     /// The most bytes of an entry, if not 64 KiB.
     pub entry_most: std::sync::OnceLock<u64>,
+    /// The number of answers to each question, if every first, third, fifth one is damaged.
+    asked: Mutex<Option<HashMap<String, u64>>>,
+    /// The next object is damaged while it is created.
+    pub damages_object: AtomicBool,
+    /// As the server of an earlier version, which does not know this register.
+    pub refuses: std::sync::OnceLock<Register>,
     /// Before the next list.
     at_list: Mutex<Option<Hook>>,
     /// Before the next entry is appended.
@@ -78,12 +85,36 @@ fn happens(hook: &Mutex<Option<Hook>>) {
     }
 }
 
+fn damage(bytes: &mut [u8]) {
+    let middle = bytes.len() / 2;
+    if let Some(byte) = bytes.get_mut(middle) {
+        *byte ^= 1;
+    }
+}
+
 impl Lossy {
     pub fn with_silence(chance: u64, seed: u64) -> Arc<Lossy> {
         Arc::new(Lossy {
             silence: Mutex::new(Some((chance, Random::new(seed)))),
             ..Lossy::default()
         })
+    }
+
+    /// From now on the first answer to each question is damaged, and the second one whole.
+    pub fn damage_first_answers(&self) {
+        *self.asked.lock().unwrap() = Some(HashMap::new());
+    }
+
+    /// The bytes of an answer, on their way.
+    fn on_their_way(&self, question: impl Into<String>, mut bytes: Vec<u8>) -> Vec<u8> {
+        if let Some(asked) = &mut *self.asked.lock().unwrap() {
+            let times = asked.entry(question.into()).or_default();
+            *times += 1;
+            if *times % 2 == 1 {
+                damage(&mut bytes);
+            }
+        }
+        bytes
     }
 
     pub fn cut_off(&self, is_cut_off: bool) {
@@ -168,7 +199,8 @@ impl RemoteStore for Lossy {
         self.ask(|| self.inner.append_at(number, bytes))
     }
     fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        self.ask(|| self.inner.read(number))
+        let found = self.ask(|| self.inner.read(number))?;
+        Ok(found.map(|bytes| self.on_their_way(format!("entry {number}"), bytes)))
     }
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
         happens(&self.at_list);
@@ -178,7 +210,18 @@ impl RemoteStore for Lossy {
         self.ask(|| self.inner.remove(numbers))
     }
     fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
-        self.ask(|| self.inner.read_register(register))
+        if self.refuses.get() == Some(&register) {
+            return Err(StoreError::Refused {
+                what: "a request".into(),
+                place: self.place(),
+                reason: "it is unknown".into(),
+            });
+        }
+        let found = self.ask(|| self.inner.read_register(register))?;
+        Ok(found.map(|stored| StoredRegister {
+            bytes: self.on_their_way(register.name(), stored.bytes),
+            version: stored.version,
+        }))
     }
     fn swap_register(
         &self,
@@ -195,13 +238,18 @@ impl RemoteObjects for Lossy {
         if name.ends_with("/head") {
             happens(&self.at_head);
         }
-        self.ask(|| self.inner.create_object(name, bytes))
+        let mut bytes = bytes.to_vec();
+        if self.damages_object.swap(false, Ordering::SeqCst) {
+            damage(&mut bytes);
+        }
+        self.ask(|| self.inner.create_object(name, &bytes))
     }
     fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         if name.ends_with("/head") {
             happens(&self.at_head_read);
         }
-        self.ask(|| self.inner.read_object(name))
+        let found = self.ask(|| self.inner.read_object(name))?;
+        Ok(found.map(|bytes| self.on_their_way(name, bytes)))
     }
     fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
         self.ask(|| self.inner.list_objects(folder))

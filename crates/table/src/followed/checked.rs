@@ -1,9 +1,10 @@
 //! Comparison of tables that follow a log with those that an opening makes of their pages: for tests.
 
 use super::FollowedSpace;
+use crate::index_builds::build_ordered_of;
 use crate::index_store::IndexStore;
 use crate::rebuild::rebuild;
-use crate::secondary::{Secondary, build_ordered_of};
+use crate::secondary::Secondary;
 use crate::table::TableState;
 use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::page::{Address, PAGE_SIZE};

@@ -5,9 +5,9 @@
 
 use super::touched::Touched;
 use super::{FollowedSpace, forget_places};
+use crate::index_builds::build_ordered_of;
 use crate::rebuild::rebuild_table;
 use crate::schemas::{definition_of_schemas, read_schemas};
-use crate::secondary::build_ordered_of;
 use crate::space::TableSpace;
 use crate::table::TableState;
 use sardonyx_rows::TableError;

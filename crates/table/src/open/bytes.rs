@@ -42,6 +42,23 @@ impl OpenRows {
         self
     }
 
+    /// The bytes that it has of that budget.
+    #[doc(hidden)]
+    #[inline]
+    pub fn counted_bytes(&self) -> usize {
+        let bytes = |share: &RefCell<Share>| share.borrow().bytes();
+        self.share.as_ref().map_or(0, bytes)
+    }
+
+    /// Gives back the bytes of that budget, before it is dropped elsewhere. Returns how many they were.
+    #[doc(hidden)]
+    #[inline]
+    pub fn uncount(&mut self) -> usize {
+        let bytes = self.counted_bytes();
+        self.share = None;
+        bytes
+    }
+
     /// The most bytes that it may keep, so that it alone does not take the others' part.
     #[inline]
     fn bytes_limit(&self) -> usize {
@@ -50,9 +67,33 @@ impl OpenRows {
         self.bytes_max.min(of_budget.max(UNCOUNTED_BYTES))
     }
 
+    /// Begins a statement of a client: what earlier ones were refused is forgotten.
+    #[doc(hidden)]
+    #[inline]
+    pub fn begin_statement(&mut self) {
+        self.had_no_room.set(false);
+        self.forget_refused();
+    }
+
+    /// True if the statement found no memory for its changes or for notes of what it read.
+    #[doc(hidden)]
+    #[inline]
+    pub fn had_no_room(&self) -> bool {
+        self.had_no_room.get()
+    }
+
     /// Takes bytes of the bounds.
     #[inline]
     pub(super) fn take_bytes(&self, more: usize) -> Result<(), TableError> {
+        let taken = self.take_of_bounds(more);
+        if taken.is_err() {
+            self.had_no_room.set(true);
+        }
+        taken
+    }
+
+    #[inline]
+    fn take_of_bounds(&self, more: usize) -> Result<(), TableError> {
         let bytes = self.bytes.get() + more;
         let limit = self.bytes_limit();
         if bytes > limit {

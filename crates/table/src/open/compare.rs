@@ -6,6 +6,7 @@
 
 use super::changed::Key;
 use super::keys::Keys;
+use super::planted::{self, Planted};
 use super::reads::{Extent, RangeRead};
 use super::{Known, OpenRows};
 use crate::changed_rows::is_same;
@@ -52,7 +53,10 @@ impl OpenRows {
             self.check_schema(table, tx)?;
             self.check_keys(table, keys, tx)?;
         }
-        let of_others = |ranges: &Vec<&RangeRead>| ranges.iter().all(|range| is_read(range.table));
+        let of_others = |ranges: &Vec<&RangeRead>| {
+            let compares = !planted::is(Planted::RangesBelieved);
+            compares && ranges.iter().all(|range| is_read(range.table))
+        };
         for ranges in reads.ranges_by_index().filter(of_others) {
             self.check_ranges(&ranges, tx)?;
         }
@@ -282,7 +286,8 @@ impl Both<'_> {
         let is_same = match (before, now) {
             (None, None) => true,
             (Some(before), Some(now)) => self.is_same(before, now)?,
-            _ => false,
+            (None, Some(_)) => planted::is(Planted::AbsenceBelieved),
+            (Some(_), None) => false,
         };
         match is_same {
             true => Ok(()),

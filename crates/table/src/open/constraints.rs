@@ -1,6 +1,7 @@
 //! The interface of constraints to an open transaction.
 
 use super::changed::{Key, Own};
+use super::planted::{self, Planted};
 use super::{OpenRow, OpenRows, OpenScan};
 use sardonyx_rows::condition::Check;
 use sardonyx_rows::constraints::{
@@ -8,7 +9,7 @@ use sardonyx_rows::constraints::{
 };
 use sardonyx_rows::key::Span;
 use sardonyx_rows::schema::{IndexDefinition, PRIMARY, ValueRef};
-use sardonyx_rows::{TableError, WriteRows};
+use sardonyx_rows::{ReadRows, TableError, WriteRows};
 use std::sync::Arc;
 
 #[inline]
@@ -39,25 +40,10 @@ impl OpenRows {
     }
 }
 
-impl ConstrainedRows for OpenRows {
+/// Rows by the columns of references.
+impl OpenRows {
     #[inline]
-    fn row_there(&self, table: u16, at: Key) -> Result<OpenRow<'_>, TableError> {
-        let row = self.row_with_key(table, &at)?;
-        match row {
-            Some(row) => Ok(row),
-            None => Err(TableError::StaleRow {
-                table: self.known(table)?.name.to_string(),
-            }),
-        }
-    }
-
-    #[inline]
-    fn conditions(&mut self, table: u16) -> Result<Arc<[Check]>, TableError> {
-        Ok(Arc::clone(&self.known(table)?.conditions))
-    }
-
-    #[inline]
-    fn row_with(
+    fn find_row_with(
         &self,
         table: u16,
         columns: &[usize],
@@ -84,14 +70,7 @@ impl ConstrainedRows for OpenRows {
     }
 
     #[inline]
-    fn has_index_of(&self, table: u16, columns: &[usize]) -> bool {
-        let schema = self.snapshot.schema_of(table);
-        let mut indexes = schema.iter().flat_map(|schema| &schema.indexes);
-        indexes.any(|index| begins_with(index, columns))
-    }
-
-    #[inline]
-    fn rows_with(
+    fn find_rows_with(
         &self,
         table: u16,
         columns: &[usize],
@@ -111,6 +90,61 @@ impl ConstrainedRows for OpenRows {
             found.push(key.into());
         }
         Ok(Some(found))
+    }
+}
+
+impl ConstrainedRows for OpenRows {
+    #[inline]
+    fn row_there(&self, table: u16, at: Key) -> Result<OpenRow<'_>, TableError> {
+        let row = self.row_with_key(table, &at)?;
+        match row {
+            Some(row) => Ok(row),
+            None => Err(TableError::StaleRow {
+                table: self.known(table)?.name.to_string(),
+            }),
+        }
+    }
+
+    #[inline]
+    fn conditions(&mut self, table: u16) -> Result<Arc<[Check]>, TableError> {
+        Ok(Arc::clone(&self.known(table)?.conditions))
+    }
+
+    #[inline]
+    fn row_with(
+        &self,
+        table: u16,
+        columns: &[usize],
+        values: &[ValueRef<'_>],
+    ) -> Result<Option<Key>, TableError> {
+        if !planted::is(Planted::ReferencesBelieved) {
+            return self.find_row_with(table, columns, values);
+        }
+        let mut found = Ok(None);
+        self.unnoted(&mut || found = self.find_row_with(table, columns, values));
+        found
+    }
+
+    #[inline]
+    fn has_index_of(&self, table: u16, columns: &[usize]) -> bool {
+        let schema = self.snapshot.schema_of(table);
+        let mut indexes = schema.iter().flat_map(|schema| &schema.indexes);
+        indexes.any(|index| begins_with(index, columns))
+    }
+
+    #[inline]
+    fn rows_with(
+        &self,
+        table: u16,
+        columns: &[usize],
+        values: &[ValueRef<'_>],
+    ) -> Result<Option<Vec<Key>>, TableError> {
+        if !planted::is(Planted::ReferencesBelieved) {
+            return self.find_rows_with(table, columns, values);
+        }
+        let mut found = Ok(None);
+        self.unnoted(&mut || found = self.find_rows_with(table, columns, values));
+        found
     }
 
     #[inline]

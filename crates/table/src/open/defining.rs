@@ -3,7 +3,7 @@
 //! Its first definition gives it a snapshot of its own with the same pages, in which definitions can change. A table that it
 //! created has no page there: all rows are the transaction's [own](Changed), with the entries of their indexes. A table of
 //! others keeps its pages while its columns are added, dropped and renamed. If it gets an index, its rows are copied to the
-//! transaction's own ones first, so they are bounded ([`ROWS_MAX`]).
+//! transaction's own ones first: as many as the transaction has memory for.
 //!
 //! At the end, created tables are created in the stage with their last schemas, and their rows are inserted. This needs the
 //! catalogue of the beginning. If others have defined something, or if this one has changed a table of others, the
@@ -13,7 +13,7 @@
 //! conflict. So a number is right wherever the transaction has stored it.
 
 use super::changed::Changed;
-use super::{Known, OpenRows, Undo};
+use super::{ENTRY_BYTES, Known, OVERHEAD_BYTES, OpenRows, Undo};
 use crate::hash::KeyHash;
 use crate::snapshot::{Defined, FrozenTable, SpaceSnapshot};
 use crate::table::TableState;
@@ -25,9 +25,6 @@ use sardonyx_rows::{Conflict, ConflictWith, DefineRows, TableError, check_name};
 use sardonyx_storage::catalogue::{Catalogue, Definition};
 use std::sync::{Arc, OnceLock};
 
-/// The most rows of a table of others that a definition copies or rewrites here.
-const ROWS_MAX: u64 = if cfg!(test) { 100 } else { 10_000 };
-
 /// The definitions of an open transaction, beside those in its snapshot.
 #[derive(Debug)]
 pub(super) struct Definitions {
@@ -35,8 +32,8 @@ pub(super) struct Definitions {
     base: Arc<SpaceSnapshot>,
     /// The tables of others that were changed, once for each time.
     changed: Vec<u16>,
-    /// True if a definition was refused for a table's size.
-    is_refused: bool,
+    /// The rows of a table for which a definition found no memory.
+    refused: Option<u64>,
 }
 
 /// The state of a table before a definition.
@@ -118,11 +115,18 @@ impl OpenRows {
         defined.is_some_and(|defined| !defined.changed.is_empty())
     }
 
-    /// True if a definition was refused since a table of others has too many rows for it. It is possible in the stage.
+    /// The rows of a table of others for which a definition found no memory. It is possible in the stage.
     #[doc(hidden)]
-    pub fn has_refused_definition(&self) -> bool {
-        let defined = self.defined.as_ref();
-        defined.is_some_and(|defined| defined.is_refused)
+    pub fn refused_definition(&self) -> Option<u64> {
+        self.defined.as_ref()?.refused
+    }
+
+    /// Forgets the definition for which there was no memory.
+    #[inline]
+    pub(super) fn forget_refused(&mut self) {
+        if let Some(defined) = &mut self.defined {
+            defined.refused = None;
+        }
     }
 
     /// Checks that it may define something: a client's transaction may, whose statements the stage can run instead.
@@ -193,7 +197,7 @@ impl OpenRows {
             Box::new(Definitions {
                 base,
                 changed: Vec::new(),
-                is_refused: false,
+                refused: None,
             })
         })
     }
@@ -295,19 +299,55 @@ impl OpenRows {
         }
     }
 
-    /// Checks that a definition can rewrite the rows of a table.
+    /// Checks that it has memory for all rows of a table, before a definition copies or rewrites them.
     #[inline]
     pub(super) fn check_rows(&mut self, number: u16) -> Result<(), TableError> {
-        let rows = self.snapshot.rows_in(number)?;
-        if self.is_own(number) || rows <= ROWS_MAX {
+        if self.is_own(number) {
             return Ok(());
         }
-        self.definitions().is_refused = true;
-        Err(TableError::TooManyToDefine {
-            table: self.snapshot.frozen(number)?.name.to_string(),
-            rows,
-            limit: ROWS_MAX,
-        })
+        let known = Arc::clone(self.known(number)?);
+        let entries = known.schema.indexes.len() * ENTRY_BYTES;
+        let row = known.schema.row_bytes + OVERHEAD_BYTES + entries;
+        let rows = usize::try_from(self.snapshot.rows_in(number)?).unwrap_or(usize::MAX);
+        let bytes = rows.saturating_mul(row);
+        let room = self.take_bytes(bytes).map(|()| self.give_bytes(bytes));
+        self.note_refused(number, room)
+    }
+
+    /// Notes a definition for which there is no memory, since it copies or rewrites all rows of a table of others.
+    pub(super) fn note_refused<T>(
+        &mut self,
+        number: u16,
+        done: Result<T, TableError>,
+    ) -> Result<T, TableError> {
+        if let Err(error) = &done
+            && is_for_memory(error)
+            && self.base().schema_of(number).is_some()
+        {
+            let own = self
+                .changed(number)
+                .map_or(0, |own| own.rows().len() as u64);
+            let rows = self.snapshot.rows_in(number)?.max(own);
+            self.definitions().refused = Some(rows);
+        }
+        done
+    }
+
+    /// Empties a table at the end, if it had no rows at the begin: the transaction's own ones are forgotten, without a change of
+    /// the table. The transaction may not go back to a mark any more, and its count of changed rows stays.
+    ///
+    /// # Errors
+    /// There is no such table, or its snapshot was ended.
+    #[doc(hidden)]
+    pub fn forget_new_rows(&mut self, number: u16) -> Result<(), Error> {
+        debug_assert_eq!(self.rows_max, usize::MAX, "it counts no rows");
+        if self.is_own(number) || self.snapshot.rows_in(number)? == 0 {
+            let table = self.tables.get_mut(number);
+            if let Some(own) = table.and_then(|table| table.changed.take()) {
+                self.give_bytes(own.bytes());
+            }
+        }
+        Ok(())
     }
 
     /// Creates a table with this schema, if there is none. Returns its number.
@@ -413,6 +453,15 @@ impl OpenRows {
         self.set_definition(number, now, RowsAfter::Same)?;
         self.forget_undo();
         Ok(())
+    }
+}
+
+/// True if an operation failed since its transaction keeps too much.
+fn is_for_memory(error: &TableError) -> bool {
+    match error {
+        TableError::TransactionTooLarge { .. } => true,
+        TableError::Engine(error) => matches!(error, Error::Full(_)),
+        _ => false,
     }
 }
 

@@ -50,6 +50,8 @@ impl Keys {
     /// The place of a key's row, if the key was looked up.
     #[inline]
     pub fn get(&self, key: &[u8]) -> Option<Option<Address>> {
+        #[cfg(test)]
+        looked_up::KEYS.set(looked_up::KEYS.get() + 1);
         self.get_hashed(self.hash(key), key)
     }
 
@@ -96,6 +98,14 @@ impl Keys {
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], Option<Address>)> {
         let entries = self.entries.iter().enumerate();
         entries.map(|(number, entry)| (self.key(number), entry.at))
+    }
+}
+
+/// The number of keys that a test's transactions have looked up.
+#[cfg(test)]
+pub(super) mod looked_up {
+    std::thread_local! {
+        pub static KEYS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
     }
 }
 

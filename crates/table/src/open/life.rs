@@ -29,6 +29,7 @@ pub struct OpenTransactions {
     process: Process,
     number_max: usize,
     bytes_max: usize,
+    rows_max: usize,
     is_closed: AtomicBool,
     open: Mutex<Open>,
 }
@@ -80,13 +81,15 @@ impl Open {
 }
 
 impl OpenTransactions {
-    /// Begins empty, for a database that this process has open, with these bounds on number and bytes.
+    /// Begins empty, for a database that this process has open, with these bounds on number and bytes, and on the changed rows
+    /// of one.
     #[inline]
-    pub fn new(process: Process, number_max: usize, bytes_max: usize) -> Arc<Self> {
+    pub fn new(process: Process, [number_max, bytes_max, rows_max]: [usize; 3]) -> Arc<Self> {
         Arc::new(OpenTransactions {
             process,
             number_max,
             bytes_max,
+            rows_max,
             is_closed: AtomicBool::new(false),
             open: Mutex::default(),
         })
@@ -102,6 +105,12 @@ impl OpenTransactions {
     #[inline]
     pub(super) fn bytes_of_one(&self) -> usize {
         self.bytes_max / 4
+    }
+
+    /// Rows that one of them may change.
+    #[inline]
+    pub(super) fn rows_of_one(&self) -> usize {
+        self.rows_max
     }
 
     /// The most bytes that one takes at a time beyond its needs.

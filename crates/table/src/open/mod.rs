@@ -27,7 +27,9 @@ mod defining;
 mod index;
 mod install;
 mod keys;
+mod known;
 mod life;
+mod planted;
 mod range;
 mod reads;
 mod records;
@@ -40,29 +42,27 @@ mod tests;
 mod verbs;
 
 use crate::snapshot::SpaceSnapshot;
-use crate::transaction::{Marked, Transaction};
+use crate::transaction::Transaction;
 use changed::{Changed, Key, Own, entries_of};
 pub use content::OwnRow;
 use defining::{Definitions, UndoTable};
 pub use index::OpenEntries;
 pub use install::{LeftRows, OpenChanges};
+pub(crate) use known::Known;
 use life::Life;
 pub use life::OpenTransactions;
 use reads::Reads;
 pub use row::OpenRow;
 use sardonyx_base::error::Error;
 use sardonyx_base::memory::Share;
-use sardonyx_rows::condition::Check;
-use sardonyx_rows::constraints::{HeldReferences, Marks, conditions_of};
-use sardonyx_rows::key::KeyShape;
-use sardonyx_rows::schema::{Schema, Value};
-use sardonyx_rows::{RowFormat, RowRef, TableError};
+use sardonyx_rows::constraints::{HeldReferences, Marks};
+use sardonyx_rows::schema::Value;
+use sardonyx_rows::{RowRef, Savepoint, TableError};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageSnapshot;
 pub use scan::OpenScan;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use tables::OpenTables;
 
 /// The default bound on an open transaction's memory, in bytes.
@@ -86,18 +86,19 @@ pub struct OpenRows {
     /// The bytes among them of keys that were read in order.
     bytes_of_keys: Cell<usize>,
     bytes_max: usize,
+    /// True if the statement found no memory in one of the bounds.
+    had_no_room: Cell<bool>,
+    /// The rows that it has changed, and the most of them. Only transactions that define nothing have a bound: a definition
+    /// that replaces or forgets rows gives none of them back.
+    rows: usize,
+    rows_max: usize,
     /// Memory from a shared budget.
     share: Option<RefCell<Share>>,
     /// The number of nested running operations.
     depth: usize,
-    /// Its number in the process.
-    number: u64,
     /// Its place among those that a program began by hand.
     life: Option<RefCell<Life>>,
 }
-
-/// Numbers that distinguish the marks of one transaction from those of another.
-static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 /// The transaction's part of a table.
 #[derive(Debug, Default)]
@@ -139,31 +140,6 @@ fn bytes_of_change(key: &[u8], own: &Own, entries: &[Vec<u8>]) -> usize {
     own.bytes() + key.len() + OVERHEAD_BYTES + entries.sum::<usize>()
 }
 
-/// The parts of a table needed to read and to change its rows.
-#[derive(Debug)]
-pub(crate) struct Known {
-    name: Arc<str>,
-    schema: Arc<Schema>,
-    /// The key of rows in the snapshot.
-    primary: KeyShape,
-    /// The key of rows that the transaction has.
-    format: RowFormat,
-    conditions: Arc<[Check]>,
-}
-
-impl Known {
-    #[inline]
-    fn of(name: &str, schema: &Arc<Schema>) -> Result<Self, TableError> {
-        Ok(Known {
-            name: name.into(),
-            primary: KeyShape::new(schema, &schema.primary),
-            format: RowFormat::beside(name, schema)?,
-            conditions: conditions_of(schema)?,
-            schema: Arc::clone(schema),
-        })
-    }
-}
-
 impl OpenRows {
     /// Begins with the state of a snapshot.
     #[inline]
@@ -180,9 +156,11 @@ impl OpenRows {
             bytes: Cell::new(0),
             bytes_of_keys: Cell::new(0),
             bytes_max: BYTES_MAX,
+            had_no_room: Cell::new(false),
+            rows: 0,
+            rows_max: usize::MAX,
             share: None,
             depth: 0,
-            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             life: None,
         }
     }
@@ -191,11 +169,13 @@ impl OpenRows {
     #[inline]
     pub fn begun_among(mut self, all: &Arc<OpenTransactions>) -> Self {
         self.bytes_max = all.bytes_of_one();
+        self.rows_max = all.rows_of_one();
         self.life = Some(RefCell::new(all.begin()));
         self
     }
 
-    /// Marks it as run by the serial stage, with the same bound on its own bytes: no other one ends it.
+    /// Marks it as run by the serial stage, with the same bound on its own bytes: no other one ends it. Others wait for it in any
+    /// case, so its rows have no bound.
     #[inline]
     pub fn begun_in_stage(mut self, all: &Arc<OpenTransactions>) -> Self {
         self.bytes_max = all.bytes_of_one();
@@ -232,22 +212,23 @@ impl OpenRows {
         self.has_definitions() || changed.any(|changed| !changed.rows().is_empty())
     }
 
-    /// Marks its present state, to [return](OpenRows::return_to) to it.
+    /// Marks its present state, to [go back](OpenRows::rollback_to) to it.
     #[inline]
-    pub fn mark(&mut self) -> Marked {
-        let number = self.marks.push(self.undo.len());
+    pub fn savepoint(&mut self) -> Savepoint {
+        let savepoint = self.marks.push(self.undo.len());
         self.held.mark(self.marks.len() - 1);
-        Marked::numbered(number, self.number)
+        savepoint
     }
 
-    /// Undoes the changes since a mark. The mark stays; later ones are removed.
+    /// Undoes the changes since a savepoint. The savepoint stays; later ones are removed. Its reads meanwhile are compared
+    /// at its commit all the same.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it has no such mark, or no longer: then nothing is undone.
+    /// [`Error::Refused`] if it has no such savepoint, or no longer: then nothing is undone.
     #[inline]
-    pub fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), Error> {
         self.check_life()?;
-        let (position, steps) = self.valid(mark)?;
+        let (position, steps) = self.valid(savepoint)?;
         self.undo_to(steps);
         self.marks.truncate(position + 1);
         self.held.return_to(position);
@@ -255,10 +236,8 @@ impl OpenRows {
     }
 
     #[inline]
-    fn valid(&self, mark: Marked) -> Result<(usize, usize), TableError> {
-        let number = mark.number(self.number);
-        let found = number.and_then(|number| self.marks.find(number));
-        found.ok_or(TableError::NoMark)
+    fn valid(&self, savepoint: Savepoint) -> Result<(usize, usize), TableError> {
+        self.marks.find(savepoint).ok_or(TableError::NoSavepoint)
     }
 
     /// References that do not hold are noted from now on, or refused at once again.
@@ -279,6 +258,7 @@ impl OpenRows {
                     continue;
                 }
             };
+            self.rows -= usize::from(undo.before.is_none());
             if let Some(table) = self.tables.get_mut(undo.table)
                 && let (Some(known), Some(changed)) = (table.known.get(), &mut table.changed)
             {
@@ -294,15 +274,15 @@ impl OpenRows {
         self.give_to_others();
     }
 
-    /// Removes a mark and later ones; the changes since stay. Without marks, it drops the previous contents, and gives
-    /// that memory back.
+    /// Removes a savepoint and later ones; the changes since stay. As long as a savepoint exists, the transaction keeps the
+    /// previous content of each change.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it has no such mark, or no longer.
+    /// [`Error::Refused`] if it has no such savepoint, or no longer.
     #[inline]
-    pub fn release(&mut self, mark: Marked) -> Result<(), Error> {
+    pub fn release(&mut self, savepoint: Savepoint) -> Result<(), Error> {
         self.check_life()?;
-        let (position, _) = self.valid(mark)?;
+        let (position, _) = self.valid(savepoint)?;
         self.marks.truncate(position);
         self.held.release(position);
         self.forget_undo();
@@ -370,6 +350,12 @@ impl OpenRows {
     ) -> Result<(), TableError> {
         let entries = entries_of(&known.format, Some(&own))?;
         let there = self.own(table, &key);
+        let is_new = there.is_none();
+        if is_new && self.rows >= self.rows_max {
+            return Err(TableError::TooManyRows {
+                limit: self.rows_max,
+            });
+        }
         let entries_before = entries_of(&known.format, there)?;
         let bytes_before = there.map_or(0, |own| bytes_of_change(&key, own, &entries_before));
         let bytes = bytes_of_change(&key, &own, &entries);
@@ -381,6 +367,7 @@ impl OpenRows {
             .get_or_insert_with(|| Changed::of(known.schema.indexes.len()));
         let before = changed.put(Arc::clone(&key), own, &entries_before, entries);
         changed.more += more;
+        self.rows += usize::from(is_new);
         self.undo.push(Undo::Row(UndoRow {
             table,
             key,
@@ -464,18 +451,31 @@ impl OpenRows {
         }
     }
 
+    /// The present bytes of the row with this key.
+    #[inline]
+    fn bytes_there(
+        &self,
+        table: u16,
+        known: &Known,
+        key: &[u8],
+    ) -> Result<Option<Arc<[u8]>>, TableError> {
+        match self.own(table, key) {
+            Some(Own::Row(bytes)) => Ok(Some(Arc::clone(bytes))),
+            Some(Own::Gone) => Ok(None),
+            None => {
+                let row = self.read_frozen(table, key)?.map(OpenRow::frozen);
+                row.map(|row| row.to_bytes(&known.format)).transpose()
+            }
+        }
+    }
+
     /// The present bytes of an existing row.
     #[inline]
     fn bytes_of(&self, table: u16, known: &Known, key: &[u8]) -> Result<Arc<[u8]>, TableError> {
-        if let Some(Own::Row(bytes)) = self.own(table, key) {
-            return Ok(Arc::clone(bytes));
-        }
-        match self.row_with_key(table, key)? {
-            Some(row) => Ok(row.to_bytes(&known.format)?),
-            None => Err(TableError::StaleRow {
-                table: known.name.to_string(),
-            }),
-        }
+        let there = self.bytes_there(table, known, key)?;
+        there.ok_or_else(|| TableError::StaleRow {
+            table: known.name.to_string(),
+        })
     }
 
     /// True if no row of the snapshot is one of this table: it is one of the transaction's own.

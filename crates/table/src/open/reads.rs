@@ -35,6 +35,16 @@ pub(super) struct Extent {
 }
 
 impl Extent {
+    /// The extent of all rows, of which there are so many.
+    #[inline]
+    pub fn of_all(rows: usize) -> Self {
+        Extent {
+            front: rows as u64,
+            back: 0,
+            all: true,
+        }
+    }
+
     #[inline]
     fn add(&mut self, other: Extent) {
         self.front = self.front.max(other.front);

@@ -93,8 +93,8 @@ impl OpenRows {
         Ok(self.insert_record(table, record)?)
     }
 
-    /// Puts a record into a table: in the place of the one with its key, if there is one; then columns that are no fields
-    /// get their defaults. Returns whether there was one.
+    /// Puts a record into a table: in the place of the one with its key, if there is one. Then columns that are no fields
+    /// get their defaults, or stay as they are beside a plain record. Returns whether there was one.
     ///
     /// # Errors
     /// The errors of [`OpenRows::insert`], but for a duplicate of its key.
@@ -291,9 +291,7 @@ impl RecordRows for OpenRows {
         record: &R,
     ) -> Result<Option<Key>, TableError> {
         let known = self.known_of(table)?;
-        let mut bytes = vec![0; known.schema.row_bytes];
-        put_plain(&mut bytes, record.plain_bytes());
-        let key = known.format.key_of(&bytes)?;
+        let key = known.format.key_of_record(record.plain_bytes())?;
         Ok(self.has_key(table.number(), &key)?.then(|| key.into()))
     }
 

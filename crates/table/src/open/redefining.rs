@@ -8,13 +8,15 @@ use super::defining::RowsAfter;
 use super::{Known, OpenRow, OpenRows, OpenScan, bytes_of_change};
 use crate::hash::KeyHash;
 use crate::schemas::{fits, schema_pieces};
-use crate::secondary::{Secondary, note_hashed, wanted};
+use crate::secondary::{Secondary, wanted};
 use crate::snapshot::{Defined, FrozenTable};
 use crate::table::TableState;
 use sardonyx_base::error::Error;
+use sardonyx_base::waiting;
 use sardonyx_rows::constraints::{ConstrainedRows, check_added_references, check_schema};
 use sardonyx_rows::schema::{IntoSchema, Schema, Value, ValueRef};
 use sardonyx_rows::{DefineRows, ReadRow, RowWriter, TableError, WriteRows, refused};
+use sardonyx_storage::log::LogError;
 use std::sync::{Arc, OnceLock};
 
 /// A row as one of a schema with more columns: these have their defaults.
@@ -60,6 +62,15 @@ fn has_same_indexes(one: &Schema, other: &Schema) -> bool {
         unnamed.collect::<Vec<_>>()
     };
     one.primary == other.primary && indexes(one) == indexes(other)
+}
+
+/// Counts a row, and checks now and then if the statement has to end.
+fn check_interruption(rows: &mut usize) -> Result<(), TableError> {
+    *rows += 1;
+    match rows.is_multiple_of(256).then(waiting::interruption) {
+        Some(Some(reason)) => Err(LogError::Interrupted(reason).into()),
+        _ => Ok(()),
+    }
 }
 
 impl OpenRows {
@@ -117,7 +128,9 @@ impl OpenRows {
         };
         if all {
             let mut scan = OpenScan::of(self, number)?;
+            let mut rows = 0;
             while let Some((_, row)) = scan.step(false)? {
+                check_interruption(&mut rows)?;
                 let (key, own) = under(row)?;
                 put(key, own)?;
             }
@@ -144,9 +157,41 @@ impl OpenRows {
         value: &mut dyn FnMut(&[Value]) -> Result<Value, TableError>,
     ) -> Result<(), Error> {
         self.check_rows(table)?;
+        let set = self.set_newest_in_all(table, value);
+        Ok(self.note_refused(table, set)?)
+    }
+
+    #[inline]
+    fn set_newest_in_all(
+        &mut self,
+        table: u16,
+        value: &mut dyn FnMut(&[Value]) -> Result<Value, TableError>,
+    ) -> Result<(), TableError> {
         let columns = self.described(table)?.0.columns.len();
-        let places: Result<Vec<Key>, TableError> = self.places(table).collect();
-        for at in places? {
+        let mut places: Vec<Key> = Vec::new();
+        let mut bytes = 0;
+        for at in self.places(table) {
+            let at = at?;
+            let more = size_of::<Key>() + at.len();
+            self.take_bytes(more)?;
+            bytes += more;
+            places.push(at);
+        }
+        let set = self.set_newest_at(table, columns, places, value);
+        self.give_bytes(bytes);
+        set
+    }
+
+    fn set_newest_at(
+        &mut self,
+        table: u16,
+        columns: usize,
+        places: Vec<Key>,
+        value: &mut dyn FnMut(&[Value]) -> Result<Value, TableError>,
+    ) -> Result<(), TableError> {
+        let mut rows = 0;
+        for at in places {
+            check_interruption(&mut rows)?;
             let row = self.row_there(table, Arc::clone(&at))?;
             let values = (0..columns).map(|column| Ok(row.value_at(column)?.to_value()));
             let values = values.collect::<Result<Vec<Value>, TableError>>()?;
@@ -212,7 +257,7 @@ impl DefineRows for OpenRows {
         let mut state = state.ok_or(unknown)?;
         let schema = Arc::new(schema);
         state.take_schema(Arc::clone(&schema), true);
-        note_hashed(&mut state);
+        state.note_hashed();
         let there = self.snapshot.frozen(number)?.state;
         let mut has_all = before.schema.primary == schema.primary;
         let secondary = wanted(&schema, state.is_hashed).into_iter().map(|what| {
@@ -250,7 +295,8 @@ impl DefineRows for OpenRows {
             (false, false) if !self.is_own(number) => RowsAfter::Same,
             (false, _) if is_same => RowsAfter::Same,
             _ => {
-                let (rows, bytes) = self.rows_under(number, &before, &after, copies)?;
+                let rows = self.rows_under(number, &before, &after, copies);
+                let (rows, bytes) = self.note_refused(number, rows)?;
                 RowsAfter::Other {
                     rows: Some(rows),
                     bytes,

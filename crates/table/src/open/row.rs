@@ -70,6 +70,14 @@ impl ReadRow for OpenRow<'_> {
     }
 
     #[inline]
+    fn newest_fixed(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Of::Snapshot(row) => row.newest_fixed(),
+            Of::Own(row) => row.newest_fixed(),
+        }
+    }
+
+    #[inline]
     fn value_of(&self, column: &str) -> Result<ValueRef<'_>, Error> {
         match &self.0 {
             Of::Snapshot(row) => row.get(column),

@@ -152,20 +152,21 @@ impl<'r> ScanRows for OpenScan<'r> {
         }
         // No row is to be looked for among the transaction's own: none is kept beyond its turn.
         while let Some(scan) = &mut self.frozen {
-            match scan.next_in_page() {
-                Some(Ok(row)) => {
-                    self.extent.front += 1;
-                    if !each.take(&OpenRow::frozen(row))? {
-                        return Ok(false);
-                    }
-                }
-                Some(Err(ended)) => {
-                    self.frozen = None;
-                    return Err(Error::from(TableError::from(ended)).into());
-                }
-                None => {
+            let front = &mut self.extent.front;
+            let more = scan.next_page(&mut |row| {
+                *front += 1;
+                each.take(&OpenRow::frozen(row))
+            });
+            match more {
+                Ok(Some(true)) => {}
+                Ok(Some(false)) => return Ok(false),
+                Ok(None) => {
                     self.extent.all = true;
                     self.frozen = None;
+                }
+                Err(error) => {
+                    self.frozen = None;
+                    return Err(error);
                 }
             }
         }

@@ -1,5 +1,8 @@
 //! The work of an open transaction does not grow with its earlier changes: counted in its own rows that it reads.
 
+mod planted_faults;
+mod updates;
+
 use super::changed::{Key, looked_at};
 use super::compare::compared;
 use super::reads::RangeRead;
@@ -13,7 +16,7 @@ use sardonyx_base::random::Random;
 use sardonyx_rows::constraints::ConstrainedRows;
 use sardonyx_rows::key::Span;
 use sardonyx_rows::schema::{Schema, Type, Value, ValueRef};
-use sardonyx_rows::{ReadRows, WriteRows};
+use sardonyx_rows::{ReadRow, ReadRows, WriteRows};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::store::PageStore;
 use std::ops::Range;
@@ -199,7 +202,13 @@ fn bytes_are_of_a_budget_that_others_share() {
         assert!(matches!(error, Error::Limit(_)), "{error}");
         assert!((250 << 10..=256 << 10).contains(&open.bytes()));
         // The one that found no room has done nothing.
-        assert_eq!(open.rows("items").expect("a table").count(), count);
+        assert_eq!(
+            open.rows("items")
+                .expect("a table")
+                .count()
+                .expect("counted"),
+            count
+        );
     }
     let mut last = begin();
     let mut others = Share::of(budget.clone());
@@ -207,7 +216,13 @@ fn bytes_are_of_a_budget_that_others_share() {
     let (count, error) = fill(&mut last);
     assert!(matches!(error, Error::Full(_)), "{error}");
     assert!(budget.taken() > 3 << 18);
-    assert_eq!(last.rows("items").expect("a table").count(), count);
+    assert_eq!(
+        last.rows("items")
+            .expect("a table")
+            .count()
+            .expect("counted"),
+        count
+    );
     drop((all, last, others));
     assert_eq!(budget.taken(), 0);
 }
@@ -221,7 +236,7 @@ fn a_share_of_a_budget_is_as_large_as_what_is_kept() {
     let is_close = || (65 << 10..192 << 10).contains(&budget.taken());
     assert!(is_close());
     for is_undone in [false, true] {
-        let mark = open.mark();
+        let mark = open.savepoint();
         for kind in 1..5000 {
             let mut rows = open.rows("items").expect("a table");
             let changed = rows.update(&[Value::from(0)], &[("kind", Value::from(kind))]);
@@ -229,7 +244,7 @@ fn a_share_of_a_budget_is_as_large_as_what_is_kept() {
         }
         assert!(budget.taken() > 500 << 10);
         match is_undone {
-            true => open.return_to(mark).expect("undone"),
+            true => open.rollback_to(mark).expect("undone"),
             false => open.release(mark).expect("released"),
         }
         assert!(is_close());
@@ -261,7 +276,7 @@ fn a_released_mark_gives_back_what_undoing_needed() {
     };
     change(&mut open, 1);
     let once = open.bytes.get();
-    let (first, second) = (open.mark(), open.mark());
+    let (first, second) = (open.savepoint(), open.savepoint());
     for kind in 2..100 {
         change(&mut open, kind);
     }
@@ -269,12 +284,12 @@ fn a_released_mark_gives_back_what_undoing_needed() {
     open.release(first).expect("released");
     assert_eq!(open.bytes.get(), once);
     assert!(open.release(second).is_err());
-    assert!(open.return_to(first).is_err());
+    assert!(open.rollback_to(first).is_err());
     assert!(open.has_changes());
     // Undone to a mark that stays, nothing is kept but the mark.
-    let mark = open.mark();
+    let mark = open.savepoint();
     change(&mut open, 3);
-    open.return_to(mark).expect("undone");
+    open.rollback_to(mark).expect("undone");
     assert_eq!(open.bytes.get(), once);
 }
 
@@ -297,7 +312,7 @@ fn insert_until(open: &mut OpenRows, bytes: usize) {
 #[test]
 fn one_row_takes_little_and_what_is_undone_is_given_back() {
     let (mut space, ..) = begun(1);
-    let all = OpenTransactions::new(Process::current(), 1000, 1 << 20);
+    let all = OpenTransactions::new(Process::current(), [1000, 1 << 20, usize::MAX]);
     // Small ones end no other.
     let mut small: Vec<_> = (0..200).map(|_| begun_among(&mut space, &all)).collect();
     for open in &mut small {
@@ -306,9 +321,9 @@ fn one_row_takes_little_and_what_is_undone_is_given_back() {
     assert!(small.iter().all(|open| open.check().is_ok()));
     drop(small);
     let mut large = begun_among(&mut space, &all);
-    let mark = large.mark();
+    let mark = large.savepoint();
     insert_until(&mut large, 200 << 10);
-    large.return_to(mark).expect("undone");
+    large.rollback_to(mark).expect("undone");
     let mut others: Vec<_> = (0..4).map(|_| begun_among(&mut space, &all)).collect();
     for open in &mut others {
         insert_until(open, 200 << 10);
@@ -321,7 +336,7 @@ fn one_row_takes_little_and_what_is_undone_is_given_back() {
 fn ended_ones_that_are_held_count_until_they_are_dropped() {
     let (mut space, ..) = begun(1);
     let limit = 1 << 20;
-    let all = OpenTransactions::new(Process::current(), 3, limit);
+    let all = OpenTransactions::new(Process::current(), [3, limit, usize::MAX]);
     let full = |open: &mut OpenRows| {
         (100..).find_map(|id| {
             let mut rows = open.rows("items").expect("a table");
@@ -357,22 +372,34 @@ fn a_forgotten_mark_is_not_a_later_one() {
         let mut rows = open.rows("items").expect("a table");
         rows.insert(&item(id)).expect("inserted");
     };
-    let released = open.mark();
+    let released = open.savepoint();
     open.release(released).expect("released");
     insert(&mut open, 1);
-    let later = open.mark();
+    let later = open.savepoint();
     insert(&mut open, 2);
-    assert!(open.return_to(released).is_err());
+    assert!(open.rollback_to(released).is_err());
     assert!(open.release(released).is_err());
-    let behind = open.mark();
-    open.return_to(later).expect("undone");
+    let behind = open.savepoint();
+    open.rollback_to(later).expect("undone");
     insert(&mut open, 3);
-    let last = open.mark();
+    let last = open.savepoint();
     insert(&mut open, 4);
-    assert!(open.return_to(behind).is_err());
-    assert_eq!(open.rows("items").expect("a table").count(), 3);
-    open.return_to(last).expect("undone");
-    assert_eq!(open.rows("items").expect("a table").count(), 2);
+    assert!(open.rollback_to(behind).is_err());
+    assert_eq!(
+        open.rows("items")
+            .expect("a table")
+            .count()
+            .expect("counted"),
+        3
+    );
+    open.rollback_to(last).expect("undone");
+    assert_eq!(
+        open.rows("items")
+            .expect("a table")
+            .count()
+            .expect("counted"),
+        2
+    );
 }
 
 #[test]
@@ -524,4 +551,72 @@ fn reads_that_are_not_noted_keep_no_bytes() {
     assert_eq!(open.bytes.get(), before);
     read(2);
     assert!(open.bytes.get() > before);
+}
+
+#[test]
+fn rows_that_were_walked_without_notes_are_noted_when_they_are_walked_again() {
+    let (mut space, open, [items, _]) = begun(3);
+    let walk = || {
+        let (mut place, mut found) = (None, 0);
+        while let Some(behind) = open.row_behind(items, place).expect("read") {
+            place = Some(behind);
+            found += 1;
+        }
+        assert_eq!(found, 3);
+    };
+    open.unnoted(&mut || walk());
+    let mut log = GroupBuilder::with_capacity(1 << 16);
+    let mut tx = space.begin(&mut log);
+    let mut rows = tx.rows("items").expect("a table");
+    rows.insert(&item(7)).expect("inserted");
+    open.compared(&tx, &[]).expect("nothing was noted");
+    walk();
+    let phantom = open.compared(&tx, &[]).expect_err("it has read all rows");
+    assert!(phantom.is_conflict(), "{phantom}");
+}
+
+#[test]
+fn changes_that_were_compared_are_made_although_the_snapshot_is_ended() {
+    let (mut space, open, [items, _]) = begun(3000);
+    drop(open);
+    space.set_snapshot_bytes_max(8 * 4096);
+    let mut open = OpenRows::begin(space.snapshot().expect("a snapshot"));
+    let change = |open: &mut OpenRows, id: i64, change: (&str, i64)| {
+        let mut rows = open.rows("items").expect("a table");
+        let changed = rows.update(&[Value::from(id)], &[(change.0, Value::from(change.1))]);
+        assert!(changed.expect("updated"));
+    };
+    change(&mut open, 1, ("kind", -7));
+    change(&mut open, 2, ("code", 7000));
+    let mut log = GroupBuilder::with_capacity(1 << 20);
+    let mut tx = space.begin(&mut log);
+    let changes = open.compared(&tx, &[]).expect("nothing has changed");
+    for id in 3..3000 {
+        let mut rows = tx.rows("items").expect("a table");
+        let changed = rows.update(&[Value::from(id)], &[("kind", Value::from(0))]);
+        assert!(changed.expect("updated"));
+    }
+    assert!(open.snapshot().is_ended());
+    changes.make(&mut tx).expect("they need no snapshot");
+    tx.commit();
+    let now = OpenRows::begin(space.snapshot().expect("a snapshot"));
+    let column = |id: i64, column| {
+        let row = now.get_row(items, &[Value::from(id)]).expect("read");
+        row.expect("there")
+            .value_at(column)
+            .expect("read")
+            .to_value()
+    };
+    assert_eq!(
+        (column(1, 2), column(2, 1)),
+        (Value::from(-7), Value::from(7000))
+    );
+    // One that is compared only now has the reason.
+    let mut log = GroupBuilder::with_capacity(1 << 16);
+    let tx = space.begin(&mut log);
+    let refused = open.compared(&tx, &[]).expect_err("its snapshot is ended");
+    assert!(
+        refused.to_string().contains("snapshot_bytes_max"),
+        "{refused}"
+    );
 }

@@ -1,12 +1,13 @@
 //! Reading and changing rows of an open transaction, as those of any store.
 
 use super::changed::{Key, Own};
+use super::reads::Extent;
 use super::{Known, OpenEntries, OpenRow, OpenRows, OpenScan};
 use crate::index_view::named;
 use sardonyx_base::error::Error;
 use sardonyx_rows::constraints;
 use sardonyx_rows::key::KeyBytes;
-use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace};
+use sardonyx_rows::read::{ReadRows, ScanPlace};
 use sardonyx_rows::row::same;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{Index, Relations, RowWriter, TableError, WriteRows};
@@ -56,6 +57,16 @@ impl ReadRows for OpenRows {
     }
 
     #[inline]
+    fn bytes_about(&self, table: u16) -> Option<u64> {
+        ReadRows::bytes_about(&&*self.snapshot, table)
+    }
+
+    #[inline]
+    fn notes_reads(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<OpenRow<'_>>, Error> {
         let known = self.known(table)?;
         let values: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
@@ -73,7 +84,8 @@ impl ReadRows for OpenRows {
         Ok(Index::new(self.entries_named(table, name)?)?)
     }
 
-    /// The notes of the function's reads are dropped, and their bytes given back. Keys that it has read in order stay.
+    /// The notes of the function's reads are dropped, and their bytes given back. Keys that it has read in order stay, and
+    /// are noted when they are read again.
     #[inline]
     fn unnoted(&self, act: &mut dyn FnMut()) {
         let (noted, bytes) = (self.reads.take(), self.bytes.get());
@@ -178,6 +190,31 @@ impl OpenRows {
         constraints::check_references(self, table, key)
     }
 
+    /// Changes columns of the row with this key, which is looked up once. Returns false if there is none.
+    ///
+    /// # Errors
+    /// The errors of [`WriteRows::update_row`]; if these are no values of the key's columns.
+    #[doc(hidden)]
+    #[inline]
+    pub fn update_with_key(
+        &mut self,
+        table: u16,
+        key: &[Value],
+        change: &RowWriter<'_>,
+    ) -> Result<bool, Error> {
+        let known = Arc::clone(self.known(table)?);
+        let values: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
+        let key = Key::from(known.format.key(&values[..])?);
+        let Some(before) = self.bytes_there(table, &known, &key)? else {
+            return Ok(false);
+        };
+        let after = known.format.changed_row(&before, change)?;
+        constraints::ConstrainedRows::whole(self, |this| {
+            this.change_bytes(table, &known, &key, &before, after)
+        })?;
+        Ok(true)
+    }
+
     #[inline]
     fn update_there(
         &mut self,
@@ -230,6 +267,10 @@ impl OpenRows {
         let unknown = TableError::UnknownHandle { number: table };
         let there = &self.tables.get(table).ok_or(unknown)?.keys;
         if let Some(keys) = there.get() {
+            // The note of the read that found them may have been dropped ([`ReadRows::unnoted`]).
+            self.reads
+                .borrow_mut()
+                .note_scan(table, Extent::of_all(keys.len()));
             return Ok(keys);
         }
         let mut keys = Vec::new();
@@ -346,5 +387,3 @@ impl WriteRows for OpenRows {
         }
     }
 }
-
-impl CountedRows for OpenRows {}

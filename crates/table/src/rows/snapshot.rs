@@ -8,7 +8,7 @@ use crate::table::used_runs;
 use sardonyx_base::error::Error;
 use sardonyx_rows::key::KeyShape;
 use sardonyx_rows::layout::PageLayout;
-use sardonyx_rows::read::{CountedRows, EachRow, ReadRows, ScanPlace, ScanRows};
+use sardonyx_rows::read::{EachRow, ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value};
 use sardonyx_rows::{
     AnyRow, Found, Index, KeyValues, Relations, RowForm, RowRef, Rows, TableError,
@@ -141,6 +141,12 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
     #[inline]
     fn rows_about(&self, table: u16) -> Option<u64> {
         self.rows_in(table).ok()
+    }
+
+    #[inline]
+    fn bytes_about(&self, table: u16) -> Option<u64> {
+        self.schema_of(table)?;
+        Some(self.pages_of(table) * PAGE_SIZE as u64)
     }
 
     #[inline]
@@ -318,13 +324,15 @@ impl<'a, T: RowForm<Found<'a, PageSnapshot>>> SnapshotScan<'a, T> {
         None
     }
 
-    #[inline]
-    pub(crate) fn next_address(&mut self) -> Option<Result<Address, SnapshotEnded>> {
+    /// Reads pages until rows of one wait. Returns false at the end.
+    fn fill(&mut self) -> Result<bool, SnapshotEnded> {
         while self.waiting.is_empty() && !self.ended {
             if self.place.rows() > 0 {
                 self.place = ScanPlace::at_page(self.place.page() + 1);
             }
-            let page = self.page(self.place.page())?;
+            let Some(page) = self.page(self.place.page()) else {
+                return Ok(false);
+            };
             let (table, pages) = (self.table.state, &self.table.snapshot.rows);
             // A page of values is not copied.
             let content = match pages.word(PageLayout::table_word(page)) {
@@ -342,16 +350,56 @@ impl<'a, T: RowForm<Found<'a, PageSnapshot>>> SnapshotScan<'a, T> {
                 Ok(_) => {}
                 Err(error) => {
                     self.ended = true;
-                    return Some(Err(error));
+                    return Err(error);
                 }
             }
             if self.waiting.is_empty() {
                 self.place = ScanPlace::at_page(self.place.page() + 1);
             }
         }
+        Ok(!self.waiting.is_empty())
+    }
+
+    #[inline]
+    pub(crate) fn next_address(&mut self) -> Option<Result<Address, SnapshotEnded>> {
+        if self.waiting.is_empty()
+            && let Err(ended) = self.fill()
+        {
+            return Some(Err(ended));
+        }
         let address = self.waiting.pop_front()?;
         self.place = ScanPlace::new(self.place.page(), self.place.rows() + 1);
         Some(Ok(address))
+    }
+
+    /// The rows of the next page, borrowed from the copy that the scan has, passed to `each` until it wants no more.
+    /// Returns false then, `None` at the end.
+    #[inline]
+    pub(crate) fn next_page<E: From<Error>>(
+        &mut self,
+        each: &mut impl FnMut(RowRef<'_, PageSnapshot>) -> Result<bool, E>,
+    ) -> Result<Option<bool>, E> {
+        if !self.fill().map_err(TableError::from).map_err(Error::from)? {
+            return Ok(None);
+        }
+        let Table {
+            snapshot,
+            state,
+            name,
+        } = self.table;
+        let (pages, schema) = (&*snapshot.rows, &*state.schema);
+        let mut given = 0;
+        let mut more = Ok(true);
+        for address in &self.waiting {
+            given += 1;
+            more = each(RowRef::in_page(pages, schema, name, *address, &self.buffer));
+            if !matches!(more, Ok(true)) {
+                break;
+            }
+        }
+        self.waiting.drain(..given);
+        self.place = ScanPlace::new(self.place.page(), self.place.rows() + given);
+        more.map(Some)
     }
 }
 
@@ -374,32 +422,6 @@ impl<'a, T: RowForm<Found<'a, PageSnapshot>>> SnapshotScan<'a, T> {
     }
 }
 
-impl<'a, T: RowForm<Found<'a, PageSnapshot>>> SnapshotScan<'a, T> {
-    /// The next row, borrowed from the copy of its page that the scan has.
-    #[inline]
-    pub(crate) fn next_in_page(
-        &mut self,
-    ) -> Option<Result<RowRef<'_, PageSnapshot>, SnapshotEnded>> {
-        let address = match self.next_address()? {
-            Ok(address) => address,
-            Err(ended) => return Some(Err(ended)),
-        };
-        let Table {
-            snapshot,
-            state,
-            name,
-        } = self.table;
-        let (pages, schema) = (&snapshot.rows, &state.schema);
-        Some(Ok(RowRef::in_page(
-            pages,
-            schema,
-            name,
-            address,
-            &self.buffer,
-        )))
-    }
-}
-
 impl<'a, T: RowForm<Found<'a, PageSnapshot>>> Iterator for SnapshotScan<'a, T> {
     type Item = Result<T::Item, Error>;
 
@@ -416,9 +438,8 @@ impl<'a, T: RowForm<Found<'a, PageSnapshot>>> ScanRows for SnapshotScan<'a, T> {
     }
 
     fn walk<E: From<Error>>(&mut self, each: &mut impl EachRow<E>) -> Result<bool, E> {
-        while let Some(row) = self.next_in_page() {
-            let row = row.map_err(TableError::from).map_err(Error::from)?;
-            if !each.take(&row)? {
+        while let Some(more) = self.next_page(&mut |row| each.take(&row))? {
+            if !more {
                 return Ok(false);
             }
         }
@@ -435,5 +456,3 @@ impl<'a, T: RowForm<Found<'a, PageSnapshot>>> fmt::Debug for SnapshotScan<'a, T>
         )
     }
 }
-
-impl CountedRows for &SpaceSnapshot {}

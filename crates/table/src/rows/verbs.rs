@@ -45,10 +45,9 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// Rows by values in the order of their columns, and rows whose primary key is bytes of a hash that the caller knows, since it
-/// had them prefetched ([`TableSpace::hash_of`](crate::TableSpace::hash_of), in this process). Nothing checks it: with the hash
-/// of another key a row is not found, or is stored where no reader finds it. Redis' commands use this; programs use the verbs
-/// without a hash.
+/// Rows by values in the order of their columns, and by a hash of their primary key that the caller has computed to prefetch them
+/// ([`TableSpace::hash_of`](crate::TableSpace::hash_of), in this process). Nothing checks it: with the hash of another key a row
+/// is not found, or is stored where no reader finds it. Redis' commands use this; programs use the verbs without a hash.
 impl Transaction<'_> {
     /// The row with this key.
     ///

@@ -7,7 +7,7 @@ use crate::space::View;
 use crate::table::TableState;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
-use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace, ScanRows};
+use sardonyx_rows::read::{ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{
     AnyRow, Found, Index, KeyValues, Relations, RowForm, RowRef, Rows, TableError,
@@ -112,6 +112,11 @@ impl<'a> ReadRows for View<'a> {
     }
 
     #[inline]
+    fn bytes_about(&self, table: u16) -> Option<u64> {
+        self.state_of(table).map(|_| self.bytes_of(table))
+    }
+
+    #[inline]
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<RowRef<'a>>, Error> {
         let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
         self.row_by_key(table, &*key)
@@ -183,6 +188,11 @@ impl ReadRows for Transaction<'_> {
     #[inline]
     fn rows_about(&self, table: u16) -> Option<u64> {
         self.view().rows_about(table)
+    }
+
+    #[inline]
+    fn bytes_about(&self, table: u16) -> Option<u64> {
+        self.view().bytes_about(table)
     }
 
     #[inline]
@@ -262,7 +272,3 @@ impl<'a, T: RowForm<Found<'a>>> fmt::Debug for ViewScan<'a, T> {
         write!(f, "ViewScan of {:?}", self.state.name)
     }
 }
-
-impl CountedRows for View<'_> {}
-
-impl CountedRows for Transaction<'_> {}

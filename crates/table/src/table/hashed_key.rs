@@ -1,10 +1,13 @@
-//! The hash of a record's primary key, from the record's bytes.
+//! The hash of a record's primary key, from the record's bytes; and the way in which a table finds its rows by their keys.
 
+use super::TableState;
 use crate::hash::KeyHash;
 use crate::index::Ahead;
 use sardonyx_rows::key::{KeyBytes, KeyShape};
+use sardonyx_rows::schema::IndexKind;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::prefetch::prefetch;
+use std::sync::Arc;
 
 /// The hashing of a record's primary key.
 #[derive(Clone, Copy, Debug)]
@@ -76,5 +79,20 @@ impl HashedKey<'_> {
         let mut key = KeyBytes::default();
         let read = shape.of_row(bytes, other, &mut key);
         read.is_ok() && shape.shares(bytes, one, &key).unwrap_or(false)
+    }
+}
+
+impl TableState {
+    /// Notes how rows are found by their primary key: by a hash of its bytes in the row, whose place the catalogue or the
+    /// schema has; by a hash of bytes that are made of its columns; or by a tree.
+    pub fn note_hashed(&mut self) {
+        let schema = &self.schema;
+        let whole_row = schema.row_bytes_of_shape(0).unwrap_or(schema.row_bytes);
+        let is_plain =
+            schema.plain_key().is_some() || (self.key_offset, self.key_bytes) != (0, whole_row);
+        let of_columns = !is_plain && schema.primary.kind == IndexKind::Hash;
+        let shape = || Arc::new(KeyShape::new(schema, &schema.primary));
+        self.hashed_key = of_columns.then(shape);
+        self.is_hashed = is_plain || of_columns;
     }
 }

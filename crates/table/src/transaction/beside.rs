@@ -136,7 +136,7 @@ impl Transaction<'_> {
         &mut self,
         create: impl FnOnce(&mut Self) -> Result<u16, E>,
     ) -> Result<Redefined, E> {
-        let savepoint = self.savepoint();
+        let point = self.undo_point();
         let tried = create(self).and_then(|table| {
             let state = self.described_empty(table).map_err(Error::from)?;
             let definition = self.space.catalogue.definitions[usize::from(table)].clone();
@@ -146,7 +146,7 @@ impl Transaction<'_> {
                 state,
             })
         });
-        self.roll_back_to(savepoint);
+        self.undo_to(point);
         tried
     }
 
@@ -162,10 +162,10 @@ impl Transaction<'_> {
         define: impl FnOnce(&mut Self) -> Result<(), E>,
     ) -> Result<Redefined, E> {
         let before = Arc::clone(&self.row_state(table).map_err(Error::from)?.schema);
-        let savepoint = self.savepoint();
+        let point = self.undo_point();
         let tried = self.redefine_empty(table, define);
         let state = tried.and_then(|()| Ok(self.described_empty(table).map_err(Error::from)?));
-        self.roll_back_to(savepoint);
+        self.undo_to(point);
         Ok(Redefined {
             table,
             before: Before::Schema(before),

@@ -12,10 +12,11 @@ use crate::table::TableState;
 use sardonyx_rows::TableError;
 use sardonyx_rows::row::RowWriter;
 use sardonyx_rows::row::fixed::{Unfit, encode, variable_bytes};
-use sardonyx_rows::schema::ValueRef;
+use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_rows::values::Reference;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::Address;
+use std::sync::Arc;
 
 /// The most bytes of a column of a fixed width that is set so.
 const FIXED_BYTES_MAX: usize = 16;
@@ -72,15 +73,47 @@ impl Transaction<'_> {
         let each = encoded_bytes(FIXED_BYTES_MAX);
         self.check_room(columns.len() * each + OVERHEAD_BYTES)?;
         self.count_change(number);
-        let savepoint = self.savepoint();
+        let point = self.undo_point();
         let mut run = Run::default();
         for (column, value) in columns {
             if let Err(error) = self.set_column_at(number, at, *column, *value, &mut run) {
-                self.roll_back_to(savepoint);
+                self.undo_to(point);
                 return Err(error);
             }
         }
         self.write_run(&run);
+        self.touch(at);
+        Ok(())
+    }
+
+    /// Writes columns of fixed widths that are in no key, one behind the other at this place of the row at an address, at which
+    /// there is one. [`None`] if the schema is not the table's, or more would change than these bytes; nothing has changed then.
+    #[doc(hidden)]
+    #[inline]
+    pub fn set_fixed(
+        &mut self,
+        (number, schema): (u16, &Arc<Schema>),
+        (at, place): (Address, usize),
+        bytes: &[u8],
+    ) -> Option<Result<(), TableError>> {
+        let changes_alone = self.placed(number, schema)?.changes_alone();
+        changes_alone.then(|| self.write_fixed(number, at, place, bytes))
+    }
+
+    #[inline]
+    fn write_fixed(
+        &mut self,
+        number: u16,
+        at: Address,
+        place: usize,
+        bytes: &[u8],
+    ) -> Result<(), TableError> {
+        self.check_room(encoded_bytes(bytes.len()) + OVERHEAD_BYTES)?;
+        self.count_change(number);
+        let place = Address(at.0 + place as u64);
+        if self.space.store.bytes()[place.0 as usize..][..bytes.len()] != *bytes {
+            self.write(place, bytes);
+        }
         self.touch(at);
         Ok(())
     }

@@ -2,9 +2,10 @@
 
 use super::Transaction;
 use crate::index::HashIndex;
+use crate::index_builds::build_hashed;
 use crate::index_store::IndexStore;
 use crate::ordered_build::{Unfit, build_secondary};
-use crate::secondary::{VacantKey, build_hashed, ensure_room, note_hashed, wanted};
+use crate::secondary::{VacantKey, ensure_room, wanted};
 use crate::space::TableSpace;
 use crate::table::TableState;
 use crate::undo::{HashedBefore, Step, Undo, chosen};
@@ -219,7 +220,7 @@ impl Transaction<'_> {
         // The key of an index can have columns that change, and others that are generated of them: the row is put in once both
         // are as they shall be.
         let indexes = indexes | self.indexes_of_generated(table);
-        let savepoint = self.savepoint();
+        let point = self.undo_point();
         self.unindex_row(table, address, indexes)?;
         change(self);
         self.regenerate(table, address)
@@ -228,7 +229,7 @@ impl Transaction<'_> {
                 true => check_changed_row(self, table, address, changes),
                 false => Ok(()),
             })
-            .inspect_err(|_| self.roll_back_to(savepoint))
+            .inspect_err(|_| self.undo_to(point))
     }
 
     /// The parts that changing these indexes of a table needs: the rows, the memory of indexes, the table, and the
@@ -288,7 +289,7 @@ impl Transaction<'_> {
         } = &mut *self.space;
         let state = tables.state_mut(table).expect("it is a table");
         let (was_hashed, key_before) = (state.is_hashed, state.hashed_key.clone());
-        note_hashed(state);
+        state.note_hashed();
         if (state.is_hashed, state.hashed_key.is_some()) != (was_hashed, key_before.is_some()) {
             let definition = &catalogue.definitions[usize::from(table)];
             let built = match state.is_hashed {

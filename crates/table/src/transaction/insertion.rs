@@ -17,6 +17,7 @@ use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_rows::values::{REFERENCE_BYTES, Reference};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::Address;
+use std::sync::Arc;
 
 impl Transaction<'_> {
     /// Inserts a row: of columns that are not set, their defaults.
@@ -42,6 +43,44 @@ impl Transaction<'_> {
             Some(address) => Ok(address),
             None => self.insert_otherwise(number, RowWriter::of_values(values), hash),
         }
+    }
+
+    /// Inserts a row whose columns stand in its fixed part as they are stored, but for these texts and bytes. The primary key is
+    /// of this hash, and no row has it. [`None`] if the schema is not the table's, or its rows are stored in another way;
+    /// nothing has changed then.
+    #[doc(hidden)]
+    #[inline]
+    pub fn insert_fixed(
+        &mut self,
+        (number, schema): (u16, &Arc<Schema>),
+        hash: u64,
+        (fixed, long): (&mut [u8], &LongValues<'_>),
+    ) -> Option<Result<(), TableError>> {
+        let state = self.placed(number, schema)?;
+        let is_stored_so = state.hashed_key.is_some()
+            && schema.declared.is_empty()
+            && fixed.len() == schema.row_bytes;
+        if !is_stored_so {
+            return None;
+        }
+        // They name the key of a second row, which there is none of.
+        let values = RowValues::new(&[]);
+        let inserted = self.insert_into(number, values, (fixed, Some(long)), Some(hash), None);
+        Some(inserted.map(|at| {
+            debug_assert!(
+                self.has_its_key_alone(number, hash, at),
+                "no row has the key, whose hash this is"
+            );
+        }))
+    }
+
+    /// True if the primary key of a row is of this hash, and no other row has it.
+    fn has_its_key_alone(&self, number: u16, hash: u64, at: Address) -> bool {
+        let (state, pages) = (self.state(number), self.space.store.bytes());
+        let key = state.key();
+        let is_other = |other: Address| other != at && key.is_same(pages, at, other);
+        let other = state.index.find(&self.space.indexes, hash, is_other);
+        other.is_none() && key.hash(pages, at) == hash
     }
 
     /// The same of a row whose primary key, of this hash, no row has, if a hash is given.
@@ -276,7 +315,7 @@ impl Transaction<'_> {
         vacant: Option<&VacantKey>,
     ) -> Result<Address, TableError> {
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
-        let savepoint = self.savepoint();
+        let point = self.undo_point();
         let filled = match long {
             Some(long) => self.put_long_values(number, long, fixed),
             None => self.fill_checked(number, values, fixed),
@@ -289,7 +328,7 @@ impl Transaction<'_> {
             self.insert_bytes(number, fixed, hash, vacant)
         });
         inserted.map_err(|error| {
-            self.roll_back_to(savepoint);
+            self.undo_to(point);
             let state = self.state(number);
             match error {
                 // An ordered primary key is an index, too.

@@ -10,7 +10,7 @@
 use super::{OVERHEAD_BYTES, Transaction};
 use crate::changes::{CHANGES_JOURNAL, ChangeKind, Content, DESCRIBED_BYTES, Described, Feed};
 use crate::hash::KeyHash;
-use crate::rebuild::{Damage, find_places};
+use crate::places::{Damage, find_places};
 use crate::space::TableSpace;
 use crate::table::TableState;
 use sardonyx_base::error::Error;

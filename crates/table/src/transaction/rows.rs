@@ -126,7 +126,7 @@ impl Transaction<'_> {
         };
         self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
         self.count_change(number);
-        let savepoint = self.savepoint();
+        let point = self.undo_point();
         let before = self.image(number, at)?;
         let changed = self.unindex_row(number, at, indexes).and_then(|()| {
             if moves {
@@ -146,7 +146,7 @@ impl Transaction<'_> {
             }
             None => Ok(()),
         });
-        kept.inspect_err(|_| self.roll_back_to(savepoint))
+        kept.inspect_err(|_| self.undo_to(point))
     }
 
     /// True if changing these columns of a row changes the columns alone: they are in no key, nothing is declared of the
@@ -185,7 +185,7 @@ impl Transaction<'_> {
         fixed.copy_from_slice(there);
         self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
         self.count_change(number);
-        let savepoint = self.savepoint();
+        let point = self.undo_point();
         let mut change = || {
             for (column, value) in row.set_columns() {
                 let column = &schema.columns[column];
@@ -197,7 +197,7 @@ impl Transaction<'_> {
             self.check_room(2 * fixed.len() + OVERHEAD_BYTES)
         };
         if let Err(error) = change() {
-            self.roll_back_to(savepoint);
+            self.undo_to(point);
             return Err(error);
         }
         self.write_differences(at, fixed);
@@ -314,14 +314,14 @@ impl Transaction<'_> {
             self.check_declared(number, record)?;
         }
         added.check(&schema, &name)?;
-        let savepoint = self.savepoint();
+        let point = self.undo_point();
         let inserted = self
             .fill(number, &schema, &name, added.values(), &mut fixed)
             .and_then(|()| {
                 self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
                 self.insert_bytes(number, &fixed, hash, None)
             });
-        inserted.inspect_err(|_| self.roll_back_to(savepoint))
+        inserted.inspect_err(|_| self.undo_to(point))
     }
 
     /// A row of any shape that begins with these bytes and otherwise equals the row at an address.
@@ -357,7 +357,7 @@ impl Transaction<'_> {
             .map(|column| Reference::at(there.fixed(), column.offset))
             .filter(|reference| reference.cell().is_some())
             .collect();
-        let savepoint = self.savepoint();
+        let point = self.undo_point();
         let before = self.image(number, at)?;
         let indexes = self.all_indexes(number);
         let deleted = self.unindex_row(number, at, indexes).and_then(|()| {
@@ -370,7 +370,7 @@ impl Transaction<'_> {
                 None => Ok(()),
             }
         });
-        deleted.inspect_err(|_| self.roll_back_to(savepoint))
+        deleted.inspect_err(|_| self.undo_to(point))
     }
 
     /// Makes a page of an earlier shape one of the newest once its last row is deleted, so that its places are used

@@ -2,45 +2,15 @@
 //! then done nothing.
 
 use super::Transaction;
-use crate::undo::undo_steps;
+use crate::undo::{UndoPoint, undo_steps};
 use sardonyx_base::error::Error;
-use sardonyx_rows::TableError;
-use sardonyx_storage::log::seal::LogMark;
-
-/// A point in a running transaction to roll back to: see [`Transaction::roll_back_to`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Savepoint {
-    steps: usize,
-    log: LogMark,
-}
-
-/// A savepoint of a running transaction: see [`Transaction::return_to`]. Its number belongs to that transaction alone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Marked {
-    number: u64,
-    /// The number of its open transaction; 0 for a transaction of the serial stage, one of which runs at a time.
-    of: u64,
-}
-
-impl Marked {
-    /// The one with this number among those of an open transaction; `of` is 0 for the transaction of another store.
-    #[inline]
-    pub fn numbered(number: u64, of: u64) -> Self {
-        Marked { number, of }
-    }
-
-    /// Returns `None` for a mark of another transaction.
-    #[inline]
-    pub fn number(self, of: u64) -> Option<u64> {
-        (self.of == of).then_some(self.number)
-    }
-}
+use sardonyx_rows::{Savepoint, TableError};
 
 impl Transaction<'_> {
-    /// The state of the running transaction, to come [back](Transaction::roll_back_to) to.
+    /// The state of the running transaction, to come [back](Transaction::undo_to) to.
     #[inline]
-    pub(crate) fn savepoint(&self) -> Savepoint {
-        Savepoint {
+    pub(crate) fn undo_point(&self) -> UndoPoint {
+        UndoPoint {
             steps: self.space.undo.len(),
             log: self.log.mark(),
         }
@@ -53,41 +23,40 @@ impl Transaction<'_> {
         self.space.undo.len()
     }
 
-    /// Marks how far the transaction has come, to [return](Transaction::return_to) there.
+    /// Marks how far the transaction has come, to [go back](Transaction::rollback_to) there.
     #[inline]
-    pub fn mark(&mut self) -> Marked {
-        let savepoint = self.savepoint();
+    pub fn savepoint(&mut self) -> Savepoint {
+        let point = self.undo_point();
         let marks = self.space.undo.marks();
-        let number = marks.push(savepoint);
+        let savepoint = marks.push(point);
         self.held.mark(marks.len() - 1);
-        Marked::numbered(number, 0)
+        savepoint
     }
 
-    /// Undoes the transaction's changes since a mark. The mark stays; later ones do not.
+    /// Undoes the transaction's changes since a savepoint. The savepoint stays; later ones do not.
     ///
     /// # Errors
-    /// [`Error::Refused`](sardonyx_base::error::Error::Refused) if this transaction has no such mark, or not any more:
-    /// then nothing is undone.
+    /// [`Error::Refused`](sardonyx_base::error::Error::Refused) if this transaction has no such savepoint, or not any
+    /// more: then nothing is undone.
     #[inline]
-    pub fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
-        let number = mark.number(0).ok_or(TableError::NoMark)?;
-        let found = self.space.undo.marks().find(number);
-        let (position, savepoint) = found.ok_or(TableError::NoMark)?;
-        self.roll_back_to(savepoint);
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), Error> {
+        let found = self.space.undo.marks().find(savepoint);
+        let (position, point) = found.ok_or(TableError::NoSavepoint)?;
+        self.undo_to(point);
         self.space.undo.marks().truncate(position + 1);
         self.held.return_to(position);
         Ok(())
     }
 
-    /// Forgets a mark, and later ones. The changes since stay.
+    /// Forgets a savepoint, and later ones. The changes since stay.
     ///
     /// # Errors
-    /// [`Error::Refused`](sardonyx_base::error::Error::Refused) if this transaction has no such mark, or not any more.
+    /// [`Error::Refused`](sardonyx_base::error::Error::Refused) if this transaction has no such savepoint, or not any
+    /// more.
     #[inline]
-    pub fn release(&mut self, mark: Marked) -> Result<(), Error> {
+    pub fn release(&mut self, savepoint: Savepoint) -> Result<(), Error> {
         let marks = self.space.undo.marks();
-        let found = mark.number(0).and_then(|number| marks.find(number));
-        let (position, _) = found.ok_or(TableError::NoMark)?;
+        let (position, _) = marks.find(savepoint).ok_or(TableError::NoSavepoint)?;
         marks.truncate(position);
         self.held.release(position);
         Ok(())
@@ -98,19 +67,19 @@ impl Transaction<'_> {
         &mut self,
         steps: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        let before = self.savepoint();
+        let before = self.undo_point();
         let result = steps(self);
         if result.is_err() {
-            self.roll_back_to(before);
+            self.undo_to(before);
         }
         result
     }
 
-    /// Undoes the transaction's changes since the savepoint: for an operation of several steps that failed half-way.
+    /// Undoes the transaction's changes since a point: for an operation of several steps that failed half-way.
     #[cold]
-    pub(crate) fn roll_back_to(&mut self, savepoint: Savepoint) {
-        self.log.cut(savepoint.log);
-        undo_steps(self.space, savepoint.steps);
-        self.space.keeping.go_back(savepoint.steps);
+    pub(crate) fn undo_to(&mut self, point: UndoPoint) {
+        self.log.cut(point.log);
+        undo_steps(self.space, point.steps);
+        self.space.keeping.go_back(point.steps);
     }
 }

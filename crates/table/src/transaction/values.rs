@@ -106,9 +106,9 @@ impl Transaction<'_> {
         if let Some(class) = alone(&cells, before, value)? {
             let more = value.len() + CELL_OVERHEAD_BYTES + OVERHEAD_BYTES;
             cells.tx.check_room(more)?;
-            let savepoint = cells.tx.savepoint();
+            let point = cells.tx.undo_point();
             let put = put_alone(&mut cells, class, before, value);
-            return put.inspect_err(|_| self.roll_back_to(savepoint));
+            return put.inspect_err(|_| self.undo_to(point));
         }
         let replacement = Replacement::of(&cells, before, value)?;
         let wanted = match replacement.inline() {
@@ -118,10 +118,10 @@ impl Transaction<'_> {
         let taken = replacement.kept() + wanted.div_ceil(CLASS_BYTES_MAX - NEXT_BYTES) + 1;
         let more = wanted + taken * CELL_OVERHEAD_BYTES + replacement.freed() * FREED_BYTES;
         cells.tx.check_room(more + OVERHEAD_BYTES)?;
-        let savepoint = cells.tx.savepoint();
+        let point = cells.tx.undo_point();
         let replaced = replacement.carry_out(&mut cells, value);
         if replaced.is_err() {
-            self.roll_back_to(savepoint);
+            self.undo_to(point);
         }
         replaced
     }

@@ -13,8 +13,9 @@ use sardonyx_storage::page::Address;
 use std::fmt;
 
 impl Transaction<'_> {
-    /// Puts a record into a table, in the place of the one with its key, if there is one; then columns that are no
-    /// fields get their defaults. Only the differing bytes are stored and logged. Returns true if there was one.
+    /// Puts a record into a table, in the place of the one with its key, if there is one. Then columns that are no fields
+    /// get their defaults, or stay as they are beside a plain record. Only the differing bytes are stored and logged.
+    /// Returns true if there was one.
     ///
     /// # Errors
     /// The errors of [`Transaction::insert`], but for a duplicate of its key.

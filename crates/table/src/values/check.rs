@@ -3,7 +3,7 @@
 //! would later be another row's text.
 
 use crate::build::turns;
-use crate::rebuild::Damage;
+use crate::places::Damage;
 use crate::table::{TableState, page_bytes, shape_of};
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_rows::schema::{Column, VALUE_BYTES_MAX};

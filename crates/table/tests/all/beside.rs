@@ -81,7 +81,7 @@ fn next_of(content: &Content) -> Content {
 fn check(space: &TableSpace, table: u16, content: &Content) {
     let view = space.view();
     let rows = Rows::numbered(view, table).expect("it is there");
-    assert_eq!(rows.count(), content.len() as u64);
+    assert_eq!(rows.count().expect("counted"), content.len() as u64);
     let read = |row: &dyn ReadRow| {
         let int = |column| match row.value_at(column).expect("read") {
             ValueRef::Int(value) => value as i64,
@@ -171,7 +171,10 @@ fn a_content_is_the_tables_once_it_is_taken_over_and_nothing_of_it_shows_before(
         check(&world.space, table, &next);
         check(&after_crash(&world), table, &next);
         assert_eq!(
-            Rows::numbered(&*snapshot, table).expect("there").count(),
+            Rows::numbered(&*snapshot, table)
+                .expect("there")
+                .count()
+                .expect("counted"),
             before.len() as u64
         );
         let names = world

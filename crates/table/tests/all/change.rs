@@ -64,7 +64,7 @@ impl Model {
         let mut sorted = names.clone();
         sorted.sort_by_key(|(name, _)| *name);
         assert_eq!(sorted, expected);
-        assert_eq!(rows.count(), self.rows.len() as u64);
+        assert_eq!(rows.count().expect("counted"), self.rows.len() as u64);
         let mut scanned = 0;
         for row in rows.scan() {
             let row = row.expect("a row");
@@ -321,7 +321,13 @@ fn a_column_is_added_at_once_and_old_rows_move_when_they_get_a_value() {
         row.expect("a row").get("more").expect("a value").to_value()
     };
     assert_eq!([more(3), more(4), more(5)], [9.into(), 1.into(), 9.into()]);
-    assert_eq!(view.rows(TABLE).expect("the table").count(), 5000);
+    assert_eq!(
+        view.rows(TABLE)
+            .expect("the table")
+            .count()
+            .expect("counted"),
+        5000
+    );
 }
 
 /// Pages with rows of the first table, whose number is in their last words.
@@ -463,7 +469,7 @@ fn an_index_of_an_added_column_has_the_rows_of_before() {
     world.commit(|tx| tx.create_index(0, index(false)).expect("created"));
     for _ in 0..2 {
         let rows = world.space.view().rows(TABLE).expect("the table");
-        assert_eq!(rows.count(), 1000);
+        assert_eq!(rows.count().expect("counted"), 1000);
         for row in rows.scan() {
             let row = row.expect("a row");
             let id = row.get("id").expect("a key").to_value();
@@ -512,10 +518,10 @@ fn a_renamed_index_is_not_built_anew() {
             .collect()
     };
     world.commit(|tx| {
-        let mark = tx.mark();
+        let mark = tx.savepoint();
         DefineRows::rename_constraint(tx, 0, "by_kind", "other").expect("renamed");
         tx.drop_index(0, "once").expect("dropped");
-        tx.return_to(mark).expect("undone");
+        tx.rollback_to(mark).expect("undone");
         DefineRows::rename_constraint(tx, 0, "by_kind", "once").expect_err("taken");
         DefineRows::rename_constraint(tx, 0, "once", "single").expect("renamed");
         DefineRows::rename_constraint(tx, 0, "by_kind", "once").expect("renamed");

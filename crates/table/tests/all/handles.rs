@@ -251,11 +251,11 @@ fn a_transaction_goes_back_to_its_marks() {
     let record = |key: u32, value: u32| Small { key, value };
     let (first, second) = world.commit(|tx| {
         tx.insert(table, &record(1, 1)).expect("insert");
-        let first = tx.mark();
+        let first = tx.savepoint();
         tx.insert(table, &record(2, 1)).expect("insert");
-        let second = tx.mark();
+        let second = tx.savepoint();
         tx.insert(table, &record(3, 1)).expect("insert");
-        tx.return_to(second).expect("its own");
+        tx.rollback_to(second).expect("its own");
         assert_eq!(
             (
                 tx.count(table).expect("read"),
@@ -264,10 +264,10 @@ fn a_transaction_goes_back_to_its_marks() {
             (2, false)
         );
         tx.insert(table, &record(3, 2)).expect("insert");
-        tx.return_to(first).expect("its own");
+        tx.rollback_to(first).expect("its own");
         assert_eq!(tx.count(table).expect("read"), 1);
-        let gone = in_detail(tx.return_to(second));
-        assert!(matches!(gone, Err(TableError::NoMark)), "{gone:?}");
+        let gone = in_detail(tx.rollback_to(second));
+        assert!(matches!(gone, Err(TableError::NoSavepoint)), "{gone:?}");
         tx.insert(table, &record(4, 4)).expect("insert");
         (first, second)
     });
@@ -275,8 +275,8 @@ fn a_transaction_goes_back_to_its_marks() {
     world.commit(|tx| {
         tx.insert(table, &record(5, 5)).expect("insert");
         for mark in [first, second] {
-            let other = in_detail(tx.return_to(mark));
-            assert!(matches!(other, Err(TableError::NoMark)), "{other:?}");
+            let other = in_detail(tx.rollback_to(mark));
+            assert!(matches!(other, Err(TableError::NoSavepoint)), "{other:?}");
         }
         assert_eq!(tx.count(table).expect("read"), 3);
     });

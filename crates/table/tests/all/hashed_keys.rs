@@ -79,7 +79,7 @@ fn key(number: u8) -> [Value; 2] {
 fn step(
     tx: &mut Transaction<'_>,
     model: &mut Model,
-    marks: &mut Vec<(sardonyx_table::Marked, Model)>,
+    marks: &mut Vec<(sardonyx_rows::Savepoint, Model)>,
     numbers: &mut u64,
     what: What,
 ) {
@@ -155,10 +155,10 @@ fn step(
             let there = model.remove(&(name(number), part(number)));
             assert_eq!(deleted.expect("deleted"), there.is_some());
         }
-        What::Mark => marks.push((tx.mark(), model.clone())),
+        What::Mark => marks.push((tx.savepoint(), model.clone())),
         What::Return => {
             if let Some((mark, before)) = marks.pop() {
-                tx.return_to(mark).expect("a mark");
+                tx.rollback_to(mark).expect("a mark");
                 *model = before;
             }
         }

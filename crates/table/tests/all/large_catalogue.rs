@@ -485,7 +485,14 @@ fn ten_thousand_tables_are_opened_read_and_dropped() {
             }
         });
     }
-    assert_eq!(snapshot.rows("t9999").expect("a table").count(), 1);
+    assert_eq!(
+        snapshot
+            .rows("t9999")
+            .expect("a table")
+            .count()
+            .expect("counted"),
+        1
+    );
     // Free neighbours have become one. Others are those of the table of schemas, and the catalogue's own are between them.
     assert!(space.catalogue().free_pages() >= TABLES as u64);
     assert!(space.catalogue().extents().count() < 40);

@@ -9,6 +9,7 @@ mod condition;
 mod conditions_changed;
 mod damage;
 mod declared;
+mod fixed;
 mod handles;
 mod hashed_keys;
 mod index_beside;

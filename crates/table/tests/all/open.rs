@@ -296,7 +296,7 @@ fn marks_take_back_rows_and_entries() {
             .map(|step| step.run(open, items, parts))
     };
     let before = all(&mut open);
-    let mark = open.mark();
+    let mark = open.savepoint();
     for step in [
         Step::Insert(50, 4, Some(50)),
         Step::SetAmount(1, 4),
@@ -305,11 +305,11 @@ fn marks_take_back_rows_and_entries() {
     ] {
         step.run(&mut open, items, parts);
     }
-    let inner = open.mark();
+    let inner = open.savepoint();
     assert_ne!(all(&mut open), before);
-    open.return_to(mark).expect("marked");
+    open.rollback_to(mark).expect("marked");
     assert_eq!(all(&mut open), before);
-    assert!(open.return_to(inner).is_err());
+    assert!(open.rollback_to(inner).is_err());
     assert!(!open.has_changes());
 }
 

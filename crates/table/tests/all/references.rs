@@ -352,7 +352,7 @@ fn deferrable_keys_are_checked_as_the_rows_then_are() {
         tx.insert(parents, &parent(71, 8)).expect("inserted");
         assert!(is_taken(tx.put(parents, &parent(71, 7)).map(drop)));
         tx.hold_references(true);
-        let mark = tx.mark();
+        let mark = tx.savepoint();
         for id in 72..75 {
             tx.insert(parents, &parent(id, 7)).expect("held");
         }
@@ -369,7 +369,7 @@ fn deferrable_keys_are_checked_as_the_rows_then_are() {
         in_detail(tx.check_held(|_| Due::NOW)).expect("one is left");
         assert!(tx.held_references().is_empty());
         tx.insert(parents, &parent(76, 7)).expect("held again");
-        tx.return_to(mark).expect("it is marked");
+        tx.rollback_to(mark).expect("it is marked");
         in_detail(tx.check_held(|_| Due::NOW)).expect("with the rows the note is back");
         // An index is not built of rows that it does not allow.
         tx.insert(parents, &parent(77, 7)).expect("held");
@@ -401,13 +401,13 @@ fn held_references_are_checked_as_the_rows_then_stand() {
                 .expect("held");
             tx.insert(children, &child(2, 50, 150, None)).expect("held");
             assert_eq!(tx.held_references().len(), 3);
-            let mark = tx.mark();
+            let mark = tx.savepoint();
             tx.insert(parents, &Parent { id: 50, code: 150 })
                 .expect("inserted");
             in_detail(tx.check_held(|_| Due::NOW)).expect("all are there");
             assert!(tx.held_references().is_empty());
             // With the parent go the answers.
-            tx.return_to(mark).expect("it is marked");
+            tx.rollback_to(mark).expect("it is marked");
             match in_detail(tx.check_held(|held| Due {
                 now: &*held.name == "parent",
                 ..Due::default()

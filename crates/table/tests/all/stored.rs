@@ -46,7 +46,7 @@ fn insert(world: &mut World, ids: std::ops::Range<u64>) {
 fn check(space: &TableSpace, count: u64) {
     let view = space.view();
     let rows = sardonyx_rows::Rows::named(view, TABLE).expect("a table");
-    assert_eq!(rows.count(), count);
+    assert_eq!(rows.count().expect("counted"), count);
     for id in 0..count + 3 {
         let found = rows.get(&[Value::from(id)]).expect("readable");
         assert_eq!(found.is_some(), id < count, "{id}");

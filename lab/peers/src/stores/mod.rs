@@ -1,8 +1,8 @@
 //! The stores that YCSB's workloads run on: other engines, and ours.
 //!
 //! All get the same operations ([`sardonyx_lab::ycsb`]), and a batch is one transaction that is on stable storage when
-//! it is answered. SQLite has a column for each field. The others have no columns, so a row's fields are one value,
-//! which an update of one field reads and writes, as in their users' programs.
+//! it is answered. SQLite has a column for each field. The others have no columns, so a row's fields are one value. An
+//! update of one field reads and writes it, as in their users' programs.
 
 mod lmdb;
 mod redb;

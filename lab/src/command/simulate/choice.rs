@@ -49,8 +49,8 @@ pub struct Choice {
     /// The same seed gives the same output, byte for byte (run.seed)
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub seed: Option<String>,
-    /// Replications continue until the 95% interval of the mean response time is at most this share of it to either
-    /// side, such as 2% or 0.02 (run.precision)
+    /// Replicate until the 95% interval of the mean response time is at most this share of it to either side: 2% or
+    /// 0.02 (run.precision)
     #[arg(long, value_name = "SHARE", help_heading = "Parameters")]
     pub precision: Option<String>,
     /// Exactly so many replications, whatever the precision (run.least_replications, run.most_replications)

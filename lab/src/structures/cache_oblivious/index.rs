@@ -2,9 +2,9 @@
 //!
 //! Between each two neighbouring segments there is a separator: no key to its left is greater, and every key to its
 //! right is. The separators are the inner nodes of a complete binary tree whose leaves are the segments. The van Emde
-//! Boas layout cuts the tree at half its height, stores the upper half, then each lower half, and stores each of them
-//! in the same manner. So for any size of a block of memory (a cache line, a page, a disk's block), some level of the
-//! cut has pieces that just fit in it. A search reads O(log_B n) blocks without knowing B.
+//! Boas layout cuts the tree at half its height. It stores the upper half, then each lower half, each in the same manner.
+//! So for a block of memory of any size (a cache line, a page, a disk's block), pieces of some level just fit in it. A
+//! search reads O(log_B n) blocks without knowing B.
 //!
 //! The nodes are not linked: a node's place follows from its depth and its number in its level. Source: Brodal,
 //! Fagerberg and Jacob, "Cache oblivious search trees via binary trees of small height".

@@ -126,9 +126,9 @@ impl Region {
         slot.process.store(0, Ordering::SeqCst);
     }
 
-    /// This process has done with it, except for unmapping it: from now on it does not count as another
-    /// one. Of several that leave at the same moment, one after the other says so and then looks for
-    /// others, so that one finds that there is none.
+    /// This process has done with it, except for unmapping it: from now on it does not count as another one. Several
+    /// may leave at the same moment. Each one says so first, and then looks for others, so one of them finds that there
+    /// is none.
     pub fn leave(&self) {
         let control = self.control();
         control.processes[self.process]

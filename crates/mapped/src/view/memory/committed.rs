@@ -133,9 +133,9 @@ impl View {
     /// it in its place before it makes another.
     pub(in crate::view) fn made_aside(&self, page: u64) -> &[u8; PAGE_SIZE] {
         let made = self.committed_in_turn(page, self.scratch.cast().as_ptr());
-        // SAFETY: a whole page. Base pages may lack such records. So it is a copy or the scratch page,
-        // both used by the holder of the turn, or a base page that does not change while this snapshot
-        // runs.
+        // SAFETY: a whole page. Base pages may lack such records. So it is a copy or the scratch page, both
+        // of which the holder of the turn uses. Or it is a base page that does not change while this
+        // snapshot runs.
         unsafe { &*made.cast() }
     }
 }

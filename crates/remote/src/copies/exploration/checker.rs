@@ -1,12 +1,14 @@
-//! The checker: acknowledged and read entries, compared with the result of each process.
+//! The checker: acknowledged and read entries, compared with the result of each process. The exploration of a log over TCP has
+//! it, too.
 
+use sardonyx_base::crc32c::crc32c;
 use sardonyx_storage::remote_log::entry::Entry;
 use sardonyx_storage::remote_log::position::EntryPosition;
 use std::collections::BTreeMap;
 
 /// The events of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     pub acknowledged: u64,
     pub claims: u64,
     pub fenced: u64,
@@ -65,16 +67,24 @@ const SAYS: [&str; 5] = [
 ];
 
 /// True if it is the checker that ended a run with this text.
-pub(super) fn has_found(text: &str) -> bool {
+pub(crate) fn has_found(text: &str) -> bool {
     SAYS.iter().any(|says| text.contains(says))
 }
 
 /// The log as a process has it: the transaction of each entry, by its number; none for a fence.
-pub(super) type Applied = BTreeMap<u64, Option<u64>>;
+pub(crate) type Applied = BTreeMap<u64, Option<u64>>;
 
-pub(super) fn transaction_of(entry: &Entry) -> Option<u64> {
-    let bytes = entry.payload().try_into().ok()?;
-    Some(u64::from_le_bytes(bytes))
+pub(crate) fn transaction_of(entry: &Entry) -> Option<u64> {
+    transaction_of_payload(entry.payload())
+}
+
+/// The transaction of this payload: a number, or the sum of groups.
+pub(crate) fn transaction_of_payload(payload: &[u8]) -> Option<u64> {
+    match <[u8; 8]>::try_from(payload) {
+        Ok(number) => Some(u64::from_le_bytes(number)),
+        Err(_) if payload.is_empty() => None,
+        Err(_) => Some(u64::from(crc32c(payload))),
+    }
 }
 
 #[derive(Debug)]
@@ -85,7 +95,7 @@ struct Claimed {
 
 /// A witness outside of all processes.
 #[derive(Debug, Default)]
-pub(super) struct Checker {
+pub(crate) struct Checker {
     /// The entry that was read first under each number.
     read: BTreeMap<u64, Vec<u8>>,
     /// The transaction and the epoch of each acknowledged entry.

@@ -13,7 +13,7 @@
 //! A failure prints the seed. `SARDONYX_SEED=… cargo test -p sardonyx-remote --lib copies::exploration` replays it alone;
 //! `SARDONYX_SEEDS=4000 …` goes further.
 
-mod checker;
+pub(crate) mod checker;
 mod client;
 mod handle;
 mod state;

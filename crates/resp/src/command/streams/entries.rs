@@ -6,7 +6,7 @@ use super::{entry_reply, id_reply};
 use crate::command::line::Line;
 use crate::command::words::Words;
 use crate::data::{Data, EntryId, Fields, Kind, Live, State, Stream};
-use crate::events::STREAM;
+use crate::event_classes::STREAM;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;

@@ -5,7 +5,7 @@ use crate::command::line::Line;
 use crate::command::subcommands;
 use crate::command::words::{Words, is};
 use crate::data::{Data, EntryId, Group, Live, State, Stream};
-use crate::events::STREAM;
+use crate::event_classes::STREAM;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;

@@ -1,7 +1,7 @@
 //! Streams: entries under ids that grow, and groups of consumers that share them.
 //!
 //! - [`entries`]: entries that are added, read by their ids, and deleted; [`trimming`] deletes the oldest;
-//! - [`reading`]: `XREAD` and `XREADGROUP`, whose clients may wait;
+//! - [`reading`]: `XREAD` and `XREADGROUP`, whose clients may wait; [`options`]: their words;
 //! - [`groups`]: groups, and acknowledgements of their consumers; [`claiming`] gives pending entries to others;
 //! - [`information`]: the command `XINFO`;
 //! - [`ids`]: ids as clients write them.
@@ -13,12 +13,12 @@ mod entries;
 mod groups;
 mod ids;
 mod information;
+mod options;
 mod reading;
 mod trimming;
 
-pub(crate) use reading::{
-    gone, group_of, is_behind, key_places, keys, line_for, time_limit, waits,
-};
+pub(crate) use options::{group_of, key_places, keys, line_for, time_limit, waits};
+pub(crate) use reading::{gone, is_behind};
 
 use super::{BLOCKING, Command, FAST, MORE, NO_KEYS, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{EntryId, Fields, Room};

@@ -7,7 +7,7 @@
 use crate::command::line::Line;
 use crate::command::words::Words;
 use crate::data::{Data, EntryId, Live, State, Stream};
-use crate::events::STREAM;
+use crate::event_classes::STREAM;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;

@@ -28,7 +28,7 @@ pub(super) struct Bounds {
 #[derive(Debug)]
 pub(super) struct Keys {
     addresses: Addresses,
-    /// Keys that were given up, of which the client is to be told.
+    /// Keys that were given up, to be reported to the client.
     pub given_up: Vec<Arc<[u8]>>,
     /// The part of what all clients track.
     tracked: Share,

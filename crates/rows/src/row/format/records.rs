@@ -94,6 +94,18 @@ impl RowFormat {
         self.key_of_checked(&row)
     }
 
+    /// The key of a plain record, as bytes.
+    ///
+    /// # Errors
+    /// The errors of [`RowFormat::record_key`].
+    pub fn key_of_record(&self, record: &[u8]) -> Result<Vec<u8>, TableError> {
+        let mut row = vec![0; self.schema.row_bytes];
+        if let Some(place) = row.get_mut(..record.len()) {
+            place.copy_from_slice(record);
+        }
+        self.key_of(&row)
+    }
+
     /// The record of a row.
     ///
     /// # Errors

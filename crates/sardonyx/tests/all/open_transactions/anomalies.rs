@@ -204,7 +204,7 @@ fn constraints_hold_at_once_and_at_the_commit() {
         let rows = |table: &str| {
             opened
                 .database
-                .read(|view| Ok(view.rows(table)?.count()))
+                .read(|view| view.rows(table)?.count())
                 .unwrap()
         };
         assert_eq!((rows("customers"), rows("orders")), (2, 1));

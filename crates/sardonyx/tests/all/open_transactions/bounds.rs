@@ -3,7 +3,7 @@
 
 use super::{bump, ended};
 use crate::common::{Item, Opened, SEGMENT_BYTES, in_every_shape, options};
-use sardonyx::errors::{SnapshotEnded, TransactionEnded};
+use sardonyx::errors::{SnapshotEnded, TableError, TransactionEnded};
 use sardonyx::{Error, OpenTransaction, Options, Tables};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
@@ -36,7 +36,7 @@ fn what_one_keeps_is_bounded_and_what_it_did_before_stands() {
         assert!((0..100).any(is_refused));
         let rows = tx.rows("items").unwrap();
         assert!(rows.scan().next().unwrap().is_err());
-        assert_eq!(rows.count(), inserted);
+        assert_eq!(rows.count().expect("counted"), inserted);
         tx.commit().unwrap();
         let there = opened
             .database
@@ -172,6 +172,47 @@ fn the_oldest_of_too_many_is_ended() {
 }
 
 #[test]
+fn changed_rows_are_bounded_and_the_stage_has_no_such_bound() {
+    in_every_shape(|shape| {
+        let opened = Opened::on(&disk(), options(shape).open_transaction_rows_max(3)).unwrap();
+        let items = opened.items;
+        opened.put(1, 1).unwrap();
+        let mut tx = opened.database.begin().unwrap();
+        bump(&mut tx, items, 1).unwrap();
+        let savepoint = tx.savepoint();
+        tx.insert(items, &Item::new(2, 1)).unwrap();
+        tx.insert(items, &Item::new(3, 1)).unwrap();
+        for id in 4..6 {
+            let error = tx.insert(items, &Item::new(id, 1)).unwrap_err();
+            assert!(matches!(error, Error::Limit(_)), "{error:?}");
+            let told = error.downcast_ref::<TableError>();
+            assert!(
+                matches!(told, Some(TableError::TooManyRows { limit: 3 })),
+                "{error:?}"
+            );
+        }
+        // Its own rows change once more, and undone ones do not count.
+        bump(&mut tx, items, 2).unwrap();
+        tx.rollback_to(savepoint).unwrap();
+        tx.insert(items, &Item::new(7, 1)).unwrap();
+        tx.insert(items, &Item::new(8, 1)).unwrap();
+        tx.insert(items, &Item::new(9, 1)).unwrap_err();
+        tx.commit().unwrap();
+        let there: Vec<_> = (1..10).filter(|id| opened.get(*id).is_some()).collect();
+        assert_eq!(there, [1, 7, 8]);
+        // Behind one attempt, a closure that changes more runs in the stage.
+        let mut runs = 0;
+        let ran = opened.database.retry(|tx| {
+            runs += 1;
+            (20..30).try_for_each(|id| tx.insert(items, &Item::new(id, 1)))
+        });
+        ran.unwrap();
+        assert_eq!(runs, 2);
+        assert!(opened.get(29).is_some());
+    });
+}
+
+#[test]
 fn bounds_at_which_nothing_could_be_done_are_refused() {
     let refused = |options: Options| {
         let error = Opened::on(&disk(), options).unwrap_err();
@@ -181,6 +222,8 @@ fn bounds_at_which_nothing_could_be_done_are_refused() {
     in_every_shape(|shape| {
         let told = refused(options(shape).open_transactions_max(0));
         assert!(told.contains("open_transactions_max"), "{told}");
+        let told = refused(options(shape).open_transaction_rows_max(0));
+        assert!(told.contains("open_transaction_rows_max"), "{told}");
         for bytes in [0, 4, (64 << 10) - 1] {
             let told = refused(options(shape).open_transactions_bytes_max(bytes));
             assert!(told.contains("open_transactions_bytes_max"), "{told}");
@@ -335,5 +378,56 @@ fn a_full_log_refuses_the_commit_and_it_can_be_run_again() {
         );
         let items = opened.contents().unwrap().items;
         assert_eq!(items.len(), acknowledged);
+    });
+}
+
+#[test]
+fn the_memory_of_one_that_has_ended_goes_with_its_ticket() {
+    in_every_shape(|shape| {
+        let options = options(shape).open_transactions_bytes_max(1 << 20);
+        let opened = Opened::on(&disk(), options).unwrap();
+        let bank = &opened.database;
+        let fill = |tx: &mut OpenTransaction, from: u64| {
+            let full = (from..).find_map(|id| tx.insert(opened.items, &Item::new(id, 1)).err());
+            assert!(full.unwrap().to_string().contains("limit is 262144"));
+        };
+        let filled = |from: u64| {
+            let mut tx = bank.begin().unwrap();
+            fill(&mut tx, from);
+            tx
+        };
+        let oldest = filled(0);
+        let all: Vec<_> = (0..3).map(|_| filled(0)).collect();
+        let mut newest = bank.begin().unwrap();
+        // The first commits, the others conflict with it. The stage frees the memory of none.
+        let tickets: Vec<_> = all.into_iter().map(|tx| tx.commit_later()).collect();
+        fill(&mut newest, 0);
+        let outgrown = TransactionEnded::Outgrown { bytes_max: 1 << 20 };
+        assert_eq!(ended(&oldest.get(opened.items, 0).unwrap_err()), outgrown);
+        drop(oldest);
+        let committed = tickets.into_iter().map(|ticket| ticket.wait().is_ok());
+        assert_eq!(committed.filter(|committed| *committed).count(), 1);
+        let _others: Vec<_> = (0..3).map(|_| filled(100_000)).collect();
+        assert!(newest.get(opened.items, 0).is_ok());
+    });
+}
+
+#[test]
+fn i14_an_install_that_began_ends_although_it_reaches_the_bound_on_snapshots() {
+    in_every_shape(|shape| {
+        let options = options(shape).snapshot_bytes_max(8 * 4096);
+        let opened = Opened::on(&disk(), options).unwrap();
+        (0..2000).for_each(|id| opened.put(id, 1).unwrap());
+        let bank = &opened.database;
+        let mut tx = bank.begin().unwrap();
+        let other = bank.snapshot().unwrap();
+        for id in 0..2000 {
+            bump(&mut tx, opened.items, id).unwrap();
+        }
+        assert!(!other.is_ended());
+        tx.commit().unwrap();
+        // It was the same snapshot, and is ended by the pages that the install has changed.
+        assert!(other.is_ended());
+        assert_eq!((opened.get(0), opened.get(1999)), (Some(2), Some(2)));
     });
 }

@@ -3,10 +3,13 @@
 //! would have left then. One that conflicted read something that was changed.
 
 use super::open;
-use crate::common::{Item, Opened};
-use sardonyx::{OpenTransaction, Shape, Table};
+use crate::common::{Item, Opened, in_every_threaded_shape};
+use crate::snapshots::{KEYS, Recorder, appended, list};
+use sardonyx::{Error, OpenTransaction, Shape, Table};
 use sardonyx_base::random::Random;
+use serde_json::json;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 type Model = BTreeMap<u64, u64>;
 
@@ -47,7 +50,7 @@ impl Step {
         self,
         tx: &mut OpenTransaction,
         items: Table<Item>,
-        marks: &mut Vec<sardonyx::rows::Marked>,
+        marks: &mut Vec<sardonyx::rows::Savepoint>,
     ) -> String {
         match self {
             Step::Get(id) => format!("{:?}", tx.get(items, id).unwrap().map(|item| item.value)),
@@ -130,7 +133,7 @@ impl Step {
 /// An open transaction and its steps.
 struct Running {
     tx: OpenTransaction,
-    marks: Vec<sardonyx::rows::Marked>,
+    marks: Vec<sardonyx::rows::Savepoint>,
     steps: Vec<Step>,
     told: Vec<String>,
 }
@@ -234,4 +237,126 @@ fn every_commit_and_conflict_is_that_of_a_serial_model() {
         seen.needless * 4 < seen.committed + seen.conflicts,
         "{seen:?}"
     );
+}
+
+fn append(tx: &mut OpenTransaction, items: Table<Item>, key: u64, value: u64) -> Result<(), Error> {
+    tx.update(items, key, |item| *item = appended(*item, value))
+        .map(|done| done.expect("it is there"))
+}
+
+/// Threads whose transactions append to lists and read them.
+struct Lists<'l> {
+    opened: &'l Opened,
+    recorder: Recorder,
+    /// Transactions that have ended, threads that run, and those of them that wait for others.
+    ended: AtomicU64,
+    running: AtomicU64,
+    waiting: AtomicU64,
+}
+
+const THREADS: u64 = 3;
+const EACH: u64 = 48;
+
+/// A thread that runs: also one that panics ends, so that the others do not wait for it.
+struct CountedIn<'a>(&'a AtomicU64);
+
+impl Drop for CountedIn<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Lists<'_> {
+    /// Waits until others have ended some transactions, unless all other threads have ended, or wait as well.
+    fn let_others_commit(&self) {
+        let now = |count: &AtomicU64| count.load(Ordering::SeqCst);
+        let until = now(&self.ended) + 3;
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        while now(&self.ended) < until && now(&self.waiting) < now(&self.running) {
+            std::thread::yield_now();
+        }
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Appends twice, and reads a third list. What it did since a savepoint is undone, and in no list.
+    fn body(
+        &self,
+        tx: &mut OpenTransaction,
+        (keys, value): ([u64; 3], u64),
+        is_long: bool,
+    ) -> Result<Vec<u64>, Error> {
+        let items = self.opened.items;
+        append(tx, items, keys[0], value)?;
+        let savepoint = tx.savepoint();
+        append(tx, items, keys[2], 60_000 + value)?;
+        tx.rollback_to(savepoint)?;
+        if is_long {
+            self.let_others_commit();
+        }
+        append(tx, items, keys[1], value)?;
+        Ok(list(tx.get(items, keys[2])?.as_ref()))
+    }
+
+    fn thread(&self, number: u64) {
+        let _running = CountedIn(&self.running);
+        for n in 0..EACH {
+            let keys = [n % KEYS, (n + 1) % KEYS, (n * 5 + 2) % KEYS];
+            let value = n * THREADS + number + 1;
+            let mut is_long = n % 5 == number;
+            let asked = json!([
+                ["append", keys[0], value],
+                ["append", keys[1], value],
+                ["r", keys[2], null]
+            ]);
+            self.recorder.note("invoke", number, &asked);
+            let bank = &self.opened.database;
+            let of = (keys, value);
+            let found = match n % 3 {
+                // Its last run has the stage, and waits for no others.
+                0 => bank.retry(|tx| self.body(tx, of, std::mem::take(&mut is_long))),
+                way => bank.begin().and_then(|mut tx| {
+                    let found = self.body(&mut tx, of, is_long)?;
+                    match way {
+                        1 => tx.commit()?,
+                        _ => tx.commit_later().wait()?,
+                    }
+                    Ok(found)
+                }),
+            };
+            let mut answered = asked;
+            match found {
+                Ok(found) => {
+                    answered[2][2] = json!(found);
+                    self.recorder.note("ok", number, &answered);
+                }
+                Err(error) => {
+                    assert!(error.is_conflict(), "{error}");
+                    self.recorder.note("fail", number, &answered);
+                }
+            }
+            self.ended.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+#[test]
+fn histories_of_threads_with_long_transactions_are_strictly_serializable() {
+    in_every_threaded_shape(|shape| {
+        let opened = open(shape);
+        (0..KEYS).for_each(|key| opened.put(key, 0).unwrap());
+        let lists = Lists {
+            opened: &opened,
+            recorder: Recorder::default(),
+            ended: AtomicU64::new(0),
+            running: AtomicU64::new(THREADS),
+            waiting: AtomicU64::new(0),
+        };
+        std::thread::scope(|scope| {
+            for number in 0..THREADS {
+                let lists = &lists;
+                scope.spawn(move || lists.thread(number));
+            }
+        });
+        lists.recorder.judge(shape);
+    });
 }

@@ -198,6 +198,10 @@ impl Session {
                 }
                 reply => say(reply, output),
             }
+            if failed && self.sql.is_terminated() {
+                // The session is ended, so the client may send no more.
+                break;
+            }
         }
         // The statement's deadline ends with its answers.
         self.interrupt.set_deadline(None);
@@ -420,7 +424,11 @@ fn say(reply: Reply, output: &mut BytesMut) {
 
 /// Writes an error.
 fn tell(error: &SqlError, output: &mut BytesMut, to: &mut impl Send) {
-    Answers(output).error(Severity::Error, error);
+    let severity = match error.ends_session() {
+        true => Severity::Fatal,
+        false => Severity::Error,
+    };
+    Answers(output).error(severity, error);
     to.told(error);
 }
 

@@ -1,8 +1,8 @@
 //! Several processes change the same entries, and are killed at any instruction.
 //!
 //! Each change of a shared page counts its PSN and its version, and leaves or takes a lock, so that chains grow and
-//! shrink. Then the process counts on a page of its own. So with any timing, the changes of the shared pages are the
-//! ones that the processes counted, and one more at most for each that was killed.
+//! shrink. Then the process counts on a page of its own. So with any timing, the shared pages have the changes that the
+//! processes counted, and at most one more for each killed process.
 //!
 //! Another process is this test binary again, with `child` as its test.
 

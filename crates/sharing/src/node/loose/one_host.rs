@@ -260,8 +260,8 @@ impl Shown {
 
 impl Drop for Own {
     /// Unlocks the file, and does not leave that to its closing: a process that another thread is just starting has a
-    /// copy of the descriptor until it runs its own program, and so the node would still be there. The lock is not a
-    /// forked child's.
+    /// copy of the descriptor until it runs its own program. Until then the node would seem to be there. The lock is
+    /// not a forked child's.
     fn drop(&mut self) {
         self.shown.lease.lock().1 = true;
         self.shown.changed.notify_all();

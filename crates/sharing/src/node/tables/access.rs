@@ -1,7 +1,7 @@
 //! The operations that tables need of a transaction: pages, locked and copied, and changes of them.
 
 use super::super::NodeError;
-use super::super::work::Savepoint;
+use super::super::work::WorkPoint;
 use super::known::{Known, Used};
 use crate::protocol::LockMode;
 use sardonyx_storage::tree::Page;
@@ -43,11 +43,11 @@ pub(crate) trait Access {
     ///
     /// # Errors
     /// Why the node does not go on.
-    fn savepoint(&mut self) -> Result<Savepoint, NodeError>;
+    fn point(&mut self) -> Result<WorkPoint, NodeError>;
 
     /// Undoes the changes behind a savepoint.
     ///
     /// # Errors
     /// Why the node does not go on: then nothing of the transaction is committed.
-    fn roll_back(&mut self, to: Savepoint) -> Result<(), NodeError>;
+    fn roll_back(&mut self, to: WorkPoint) -> Result<(), NodeError>;
 }

@@ -1,8 +1,8 @@
 //! The definitions of tables and journals: a tree of its own, by their names.
 //!
 //! The value under a name: the version of this, 1 (1 byte); 1: a table, 2: a journal (1 byte); its number (2 bytes).
-//! Then the page of its tree's root, or of a journal the bytes of a row (4 bytes). Of a table then how many indexes it
-//! has beside that of the primary key (2 bytes), the page of each one's root (4 bytes each), and its schema, encoded.
+//! Then the page of its tree's root, or of a journal the bytes of a row (4 bytes). Of a table then the number of its
+//! indexes beside that of the primary key (2 bytes); the page of each one's root (4 bytes each); its schema, encoded.
 //!
 //! Dropped trees are under a key that is no name, 255 and the number of their table, until their pages are free. The
 //! value: the version, 3 and the number as above, the number of trees left (4 bytes), and the page of each one's root.

@@ -6,8 +6,19 @@
 use super::super::NodeError;
 use super::catalogue::TableInfo;
 use super::entries;
-use super::records::checked_key;
 use super::view::View;
+use sardonyx_storage::tree::KEY_BYTES_MAX;
+
+/// Refuses a key that is too long for a tree.
+pub(super) fn checked_key(info: &TableInfo, key: Vec<u8>) -> Result<Vec<u8>, NodeError> {
+    match key.len() <= KEY_BYTES_MAX {
+        true => Ok(key),
+        false => Err(NodeError::KeyTooLong {
+            table: info.format.table().to_string(),
+            bytes: key.len(),
+        }),
+    }
+}
 
 impl TableInfo {
     /// Adds a row, whose key is new.

@@ -161,7 +161,7 @@ pub(super) fn check(view: &View<'_>) -> Result<PagesInUse, NodeError> {
         sum.free += free;
     }
     if met.seen.len() as u64 + FIRST_PAGE != head.used {
-        return Err(damaged(PageId(0), 16, "pages that nobody has").into());
+        return Err(damaged(PageId(0), 16, "pages without an owner").into());
     }
     sum.used = head.used;
     Ok(sum)

@@ -216,6 +216,22 @@ pub(super) fn keys(
     Ok(found)
 }
 
+/// The first key, or the first behind one. Its leaf is locked for writing.
+pub(super) fn key_to_change(
+    view: &View<'_>,
+    tree: u32,
+    behind: Option<&[u8]>,
+) -> Result<Option<Vec<u8>>, NodeError> {
+    let mut place = place(view, tree, behind.unwrap_or_default(), Intent::Write)?;
+    if place.found && behind.is_some() {
+        place.slot += 1;
+    }
+    let Some(place) = place.settled_to(view, tree, Intent::Write)? else {
+        return Ok(None);
+    };
+    Ok(place.entry(view)?.map(|(key, _)| key.to_vec()))
+}
+
 /// The number of entries of a range from its first on, at most so many; and the last one's key.
 pub(super) fn count(
     view: &View<'_>,

@@ -6,7 +6,7 @@
 
 use super::super::NodeError;
 use super::super::loose::place_of_page;
-use super::super::work::Savepoint;
+use super::super::work::WorkPoint;
 use super::access::{Access, Change};
 use super::catalogue::{self, Definition, TableInfo, unknown};
 use super::entries::{self, Keys};
@@ -163,11 +163,11 @@ impl Access for Frozen {
         &mut self.used
     }
 
-    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
-        Ok(Savepoint::default())
+    fn point(&mut self) -> Result<WorkPoint, NodeError> {
+        Ok(WorkPoint::default())
     }
 
-    fn roll_back(&mut self, _: Savepoint) -> Result<(), NodeError> {
+    fn roll_back(&mut self, _: WorkPoint) -> Result<(), NodeError> {
         Ok(())
     }
 }

@@ -3,12 +3,11 @@
 
 use super::super::NodeError;
 use super::super::running::{self, Runs};
-use super::super::transaction::Transaction;
 use super::catalogue::TableInfo;
 use super::known::Tables;
 use super::store::NodeTables;
+use sardonyx_rows::Table;
 use sardonyx_rows::schema::IntoSchema;
-use sardonyx_rows::{Record, Table, TableError};
 use std::sync::Arc;
 
 /// The table of a name as it is, made where absent.
@@ -33,23 +32,6 @@ pub(super) fn handle_of<R>(info: &TableInfo) -> Table<R> {
 }
 
 /// A part of a database's identity, which is random: enough to distinguish databases.
-fn origin(database: u64) -> u32 {
+pub(super) fn origin(database: u64) -> u32 {
     (database ^ (database >> 32)) as u32
-}
-
-impl Transaction<'_> {
-    /// The table of a handle, which may be another node's.
-    pub(super) fn table_of<R: Record>(
-        &mut self,
-        table: Table<R>,
-    ) -> Result<Arc<TableInfo>, NodeError> {
-        let (number, database) = (table.number(), self.database());
-        if table.origin() != origin(database) {
-            return Err(TableError::UnknownHandle { number }.into());
-        }
-        let tables = Tables::of(self)?;
-        let info = tables.info(number).ok_or(NodeError::Dropped)?;
-        info.check::<R>()?;
-        Ok(info.clone())
-    }
 }

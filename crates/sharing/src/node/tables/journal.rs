@@ -1,5 +1,5 @@
-//! Journals: rows that are only appended. They are in the log that all nodes share, in the order in which transactions
-//! committed, and later in its archive, as those of every way of running transactions.
+//! Journals: rows that are only appended. They are in the log that all nodes share, in the order of the commits. Later
+//! they are in its archive, as those of every way of running transactions.
 //!
 //! They are not in pages, one journal for each node, for two reasons. A row takes no lock, so appending never waits for
 //! another transaction of any node. And one order holds over all nodes. (A program that wants a journal for each node

@@ -8,7 +8,7 @@
 //! Invariant: definitions kept for later transactions were committed.
 
 use super::super::NodeError;
-use super::super::work::Savepoint;
+use super::super::work::WorkPoint;
 use super::access::Access;
 use super::catalogue::{self, Definition, TableInfo};
 use super::space::{FIRST_PAGE, Head};
@@ -195,7 +195,7 @@ pub(crate) struct Used {
     defines: bool,
     /// It has dropped trees, whose pages go back when it is durable.
     pub(in super::super) drops: bool,
-    pub(super) marks: Marks<Savepoint>,
+    pub(super) marks: Marks<WorkPoint>,
     /// References that are checked later, while no [`NodeTables`](super::NodeTables) has them.
     pub(super) held: HeldReferences,
 }

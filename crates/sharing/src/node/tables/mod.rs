@@ -78,4 +78,4 @@ pub use range::OwnedRow;
 pub use rows::{NodeIndex, NodeRecords};
 pub use sardonyx_storage::tree::KEY_BYTES_MAX;
 pub(super) use space::POOLS;
-pub use store::{NodeEntries, NodeMark, NodeTables};
+pub use store::{NodeEntries, NodeTables};

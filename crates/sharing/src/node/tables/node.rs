@@ -43,12 +43,20 @@ pub trait TableNode: Seat {
         running::run(self.member().0, work)
     }
 
+    /// As [`Node::check`](crate::node::Node::check), of any coupling, and without waiting for what is in doubt, or for pages.
+    ///
+    /// # Errors
+    /// Why it does not go on.
+    #[doc(hidden)]
+    fn check_runs(&self) -> Result<(), NodeError> {
+        self.member().0.check_runs()
+    }
+
     /// The table of this record type, made where absent. The type's fields are compared with the columns that the
     /// database has: by name and type, and those of plain records by place.
     ///
-    /// # Errors
-    /// [`NodeError::Rows`] if the database has a table of this name with other columns (the error says which differ), or
-    /// no table can have the type's; [`NodeError::PagesFull`]; those of [`TableNode::run`].
+    /// # Errors [`NodeError::Rows`] if the database has a table of this name with other columns, which the error names,
+    /// or no table can have the type's; [`NodeError::PagesFull`]; those of [`TableNode::run`].
     fn table<R: Record>(&self) -> Result<Table<R>, NodeError> {
         let node = self.member().0;
         let info = match record_schema::<R>() {
@@ -112,8 +120,8 @@ pub trait TableNode: Seat {
         journal::open_or_make(self.member().0)
     }
 
-    /// The rows of a journal at the positions of a range that are durable now, of all nodes, in the order in which
-    /// their transactions committed. Reading delays no transaction.
+    /// The rows of a journal at the positions of a range that are durable now: of all nodes, in the order of the
+    /// commits. Reading delays no transaction.
     ///
     /// # Errors
     /// [`NodeError::Rows`] if the handle is another database's; [`NodeError::Journal`] if the database keeps no rows.

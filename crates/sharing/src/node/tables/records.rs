@@ -1,61 +1,18 @@
-//! Records in a transaction: the verbs that tables have in every way.
+//! Records in a transaction: the verbs that tables have in every way, of [`NodeTables`](super::NodeTables).
 
 use super::super::NodeError;
 use super::super::transaction::Transaction;
-use super::catalogue::TableInfo;
-use super::entries;
-use super::view::View;
-use sardonyx_rows::{ReadRows, Record, Table, TableError};
-use sardonyx_storage::tree::{Intent, KEY_BYTES_MAX};
-use std::sync::Arc;
-
-impl TableInfo {
-    /// The record of a row.
-    pub(super) fn record_of<R: Record>(&self, bytes: &[u8]) -> Result<R, NodeError> {
-        if R::PLAIN.is_some_and(|plain| plain.bytes > bytes.len()) {
-            let error = TableError::DamagedTable {
-                table: self.format.table().to_string(),
-                page: self.root.into(),
-                offset: 0,
-                reason: "a row that is not a record of the table",
-            };
-            return Err(error.into());
-        }
-        Ok(self.format.record_of(bytes)?)
-    }
-}
-
-/// Refuses a key that is too long for a tree.
-pub(super) fn checked_key(info: &TableInfo, key: Vec<u8>) -> Result<Vec<u8>, NodeError> {
-    match key.len() <= KEY_BYTES_MAX {
-        true => Ok(key),
-        false => Err(NodeError::KeyTooLong {
-            table: info.format.table().to_string(),
-            bytes: key.len(),
-        }),
-    }
-}
+use sardonyx_rows::{ReadRows, Record, RecordRows, Table, records};
+use sardonyx_storage::tree::Intent;
 
 impl Transaction<'_> {
-    /// The table of a handle, and the key as bytes.
-    fn record_key<R: Record>(
-        &mut self,
-        table: Table<R>,
-        key: R::Key<'_>,
-    ) -> Result<(Arc<TableInfo>, Vec<u8>), NodeError> {
-        let info = self.table_of(table)?;
-        let key = checked_key(&info, info.format.record_key::<R>(&key)?)?;
-        Ok((info, key))
-    }
-
     /// Inserts a record.
     ///
     /// # Errors
     /// [`NodeError::Rows`]: there is one with its key, or a condition of the table is not met; nothing has changed
     /// then. [`NodeError::PagesFull`], [`NodeError::TransactionTooLarge`], and those of [`Transaction::read`].
     pub fn insert<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<(), NodeError> {
-        let info = self.table_of(table)?;
-        Ok(self.tables()?.insert_record(&info, record)?)
+        Ok(self.tables()?.insert_record(table, record)?)
     }
 
     /// The record with this key.
@@ -67,7 +24,7 @@ impl Transaction<'_> {
         table: Table<R>,
         key: R::Key<'_>,
     ) -> Result<Option<R>, NodeError> {
-        self.get_as(table, key, Intent::Read)
+        self.tables()?.record(table, &key, Intent::Read)
     }
 
     /// The record with this key, which will be changed: its page is locked for writing at once. Two transactions that
@@ -80,18 +37,7 @@ impl Transaction<'_> {
         table: Table<R>,
         key: R::Key<'_>,
     ) -> Result<Option<R>, NodeError> {
-        self.get_as(table, key, Intent::Write)
-    }
-
-    fn get_as<R: Record>(
-        &mut self,
-        table: Table<R>,
-        key: R::Key<'_>,
-        intent: Intent,
-    ) -> Result<Option<R>, NodeError> {
-        let (info, key) = self.record_key(table, key)?;
-        let found = entries::get(&View::new(self), info.root, &key, intent)?;
-        found.map(|bytes| info.record_of(&bytes)).transpose()
+        self.tables()?.record(table, &key, Intent::Write)
     }
 
     /// Changes the record with this key in a copy of its own; only what differs is written, and columns that are no fields
@@ -105,18 +51,29 @@ impl Transaction<'_> {
         key: R::Key<'_>,
         change: impl FnOnce(&mut R) -> T,
     ) -> Result<Option<T>, NodeError> {
-        let (info, key) = self.record_key(table, key)?;
-        Ok(self.tables()?.update_record(&info, &key, change)?)
+        self.try_update(table, key, |record| Ok(change(record)))
     }
 
-    /// Puts a record into the table: in the place of the one with its key, if there is one; then columns that are no fields
-    /// get their defaults. Returns whether there was one.
+    /// As [`Transaction::update`], with a change that may fail.
+    ///
+    /// # Errors
+    /// The error of `change`, and the errors of [`Transaction::update`]. The record is then as before.
+    pub fn try_update<R: Record, T>(
+        &mut self,
+        table: Table<R>,
+        key: R::Key<'_>,
+        change: impl FnOnce(&mut R) -> Result<T, NodeError>,
+    ) -> Result<Option<T>, NodeError> {
+        records::try_update(&mut self.tables()?, table, &key, change)
+    }
+
+    /// Puts a record into the table: in the place of the one with its key, if there is one. Then columns that are no fields
+    /// get their defaults, or stay as they are beside a plain record. Returns whether there was one.
     ///
     /// # Errors
     /// The errors of [`Transaction::insert`], except a duplicate.
     pub fn put<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<bool, NodeError> {
-        let info = self.table_of(table)?;
-        Ok(self.tables()?.put_record(&info, record)?)
+        Ok(records::put(&mut self.tables()?, table, record)?)
     }
 
     /// Deletes the record with this key and returns it.
@@ -128,9 +85,7 @@ impl Transaction<'_> {
         table: Table<R>,
         key: R::Key<'_>,
     ) -> Result<Option<R>, NodeError> {
-        let (info, key) = self.record_key(table, key)?;
-        let removed = self.tables()?.remove_row(&info, key)?;
-        removed.map(|bytes| info.record_of(&bytes)).transpose()
+        Ok(records::remove(&mut self.tables()?, table, &key)?)
     }
 
     /// Deletes the record with this key. Returns false if there is none.
@@ -142,8 +97,28 @@ impl Transaction<'_> {
         table: Table<R>,
         key: R::Key<'_>,
     ) -> Result<bool, NodeError> {
-        let (info, key) = self.record_key(table, key)?;
-        Ok(self.tables()?.remove_row(&info, key)?.is_some())
+        Ok(records::delete(&mut self.tables()?, table, &key)?)
+    }
+
+    /// Deletes the records of a table for which `keep` returns false. Returns their number. All leaves are locked for
+    /// writing, also those whose records are kept.
+    ///
+    /// # Errors
+    /// As [`Transaction::remove`]: some records are deleted then, and the transaction should be given up.
+    pub fn retain<R: Record>(
+        &mut self,
+        table: Table<R>,
+        keep: impl FnMut(&R) -> bool,
+    ) -> Result<u64, NodeError> {
+        Ok(records::retain(&mut self.tables()?, table, keep)?)
+    }
+
+    /// Deletes all records of a table. Returns their number.
+    ///
+    /// # Errors
+    /// As [`Transaction::retain`].
+    pub fn clear<R: Record>(&mut self, table: Table<R>) -> Result<u64, NodeError> {
+        self.retain(table, |_| false)
     }
 
     /// The number of records. All leaves are read, and locked.
@@ -151,7 +126,8 @@ impl Transaction<'_> {
     /// # Errors
     /// The errors of [`Transaction::read`].
     pub fn count<R: Record>(&mut self, table: Table<R>) -> Result<u64, NodeError> {
-        let info = self.table_of(table)?;
-        Ok(self.tables()?.count_rows(info.number)?)
+        let tables = self.tables()?;
+        tables.check_handle(table)?;
+        Ok(tables.count_rows(table.number())?)
     }
 }

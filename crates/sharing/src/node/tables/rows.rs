@@ -60,8 +60,9 @@ impl Transaction<'_> {
         table: Table<R>,
         name: &str,
     ) -> Result<NodeIndex<'_, R>, NodeError> {
-        let info = self.table_of(table)?;
-        let entries = NodeEntries::named(Rc::new(self.tables()?), info, name)?;
+        let tables = self.tables()?;
+        let info = tables.info_of(table)?.clone();
+        let entries = NodeEntries::named(Rc::new(tables), info, name)?;
         Ok(Index::new(entries)?)
     }
 }

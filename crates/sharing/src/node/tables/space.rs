@@ -1,11 +1,11 @@
 //! Pages given out and taken back, in pages.
 //!
 //! Each slot has a pool: a page that names the rest of an extent from which its node takes pages, and lists pages that
-//! were given back to it. So nodes that grow trees at the same time meet in the head only when one of them needs
-//! another extent, and a transaction locks its own node's pool alone. A pool is the slot's, not a node's: what a node
-//! that died had taken and not used the slot's next one has. When no unused page is left, a node that needs a page
-//! takes it from any pool. So no page is lost when a node dies or leaves. The slot of a node matters only for waiting.
-//! A pool is a page that is locked until the transaction is durable, so two nodes with one slot take turns.
+//! were given back to it. A transaction locks its own node's pool alone. So nodes that grow trees at the same time meet
+//! in the head only when one of them needs another extent. A pool is the slot's, not a node's: what a node that died
+//! had taken and not used the slot's next one has. When no unused page is left, a node that needs a page takes it from
+//! any pool. So no page is lost when a node dies or leaves. The slot of a node matters only for waiting. A pool is a
+//! page that is locked until the transaction is durable, so two nodes with one slot take turns.
 //!
 //! | bytes | of page 0, the head |
 //! | --- | --- |

@@ -414,8 +414,8 @@ impl GemLocking {
             .lock(transaction, page)
             .is_some_and(|lock| mode >= lock.mode)
         {
-            // If it read under the authorisation, its lock is in the entry now, though the news
-            // that its request is there may still be on the way.
+            // If it read under the authorisation, its lock is in the entry now. The news of its
+            // request may still be on the way.
             self.home.stop_reading(transaction, page);
             if self.home.may_give_up(page) {
                 self.enqueue(page, Operation::GiveUp, outputs);

@@ -66,8 +66,8 @@ pub struct GemOptions {
     pub read_authorisation: bool,
     /// The way of a page from its owner to another node.
     pub page_transfer: PageTransfer,
-    /// True if a node keeps the entries of pages that it owns in main memory, and writes a page back without reading
-    /// its entry from GEM.
+    /// True if a node keeps the entries of its own pages in main memory, and writes a page back without reading its
+    /// entry from GEM.
     pub remembered_entries: bool,
 }
 

@@ -1,5 +1,5 @@
 //! The common part of both protocols for the transactions of their own node. It has the locks that they hold or want,
-//! the node's read authorisations, and the source of the page for a transaction that has its lock.
+//! and the node's read authorisations. For a transaction that has a page's lock it has the page's source.
 //!
 //! A grant names the page's newest version and the node that may have it in its buffer only (the *supplier*). If the
 //! transaction's own node had that version when the lock was requested, it has it now ([`PageSource::Copy`]). The

@@ -6,10 +6,10 @@
 //! authority go back by one release.
 //!
 //! *Coherency.* The request names the version in the sender's buffer, and the grant the newest one. With NOFORCE the
-//! authority is also the *owner* of its pages. A modified page returns to it with the release, and goes from it to
-//! the next reader with the grant, so that no page costs a message of its own. Only the authority writes the page to
-//! storage. If its buffer has no copy when a grant is due, then because one has been written: a modified copy stays
-//! in the buffer until then. So the grant can say that storage has the newest version.
+//! authority is also the *owner* of its pages. A modified page returns to it with the release, and goes from it to the
+//! next reader with the grant. So no page costs a message of its own. Only the authority writes the page to storage. If
+//! its buffer has no copy when a grant is due, then because one has been written: a modified copy stays in the buffer
+//! until then. So the grant can say that storage has the newest version.
 //!
 //! *Order.* Messages may overtake each other. A transaction has ended for its node as soon as its release is sent
 //! (unless `acknowledge_release`). Another one of the node may request the page before the release arrives: it waits
@@ -17,12 +17,12 @@
 //! it waited) leaves a note that the request is void. The revocation of an authorisation that overtakes its grant is
 //! kept for it; they are numbered, so that an old one is not taken for a new one.
 //!
-//! *Read optimisation* (an option). With a read lock for which no transaction waits, the node is authorised to grant
-//! further read locks on the page itself until a writer wants it. The authorisation replaces the transaction's lock,
-//! so the readers' releases cost no message either. It stays when the page leaves the buffer. With
-//! `authorised_without_copy` a reader then still uses it: it gets the page from storage if it was there at the grant,
-//! or asks the authority. Otherwise it only joins current readers of its node; if there are none, its request gives
-//! the authorisation up and asks for a new one. Such a request waits in line behind the waiting writers.
+//! *Read optimisation* (an option). With a read lock for which no transaction waits, the node may grant further read
+//! locks on the page itself until a writer wants it. The authorisation replaces the transaction's lock, so the readers'
+//! releases cost no message either. It stays when the page leaves the buffer. With `authorised_without_copy` a reader
+//! then still uses it: it gets the page from storage if it was there at the grant, or asks the authority. Otherwise it
+//! only joins current readers of its node; if there are none, its request gives the authorisation up and asks for a new
+//! one. Such a request waits in line behind the waiting writers.
 //!
 //! *Loss and moves.* If the authority is an [`Assignment`], parts of it move when nodes join and leave, and the loss
 //! of a node is borne: see `moving`. Storage must then be made by redo of all logs ([`crate::redo`]), and no node may
@@ -388,7 +388,7 @@ impl<A: Authority> PrimaryCopy<A> {
             Message::CancelWait { transaction, page } => self.cancel(transaction, page, outputs),
             Message::Victim { transaction, page } => {
                 // If it waited to write what it reads under the authorisation, its read lock is in
-                // the authority's table, though the news of that may still be on the way.
+                // the authority's table. The news of that may still be on the way.
                 self.home.stop_reading(transaction, page);
                 self.give_up_if_due(page, outputs);
                 self.home.lose(transaction, page, outputs);
@@ -404,8 +404,8 @@ impl<A: Authority> PrimaryCopy<A> {
         Ok(())
     }
 
-    /// The buffer's answer. It is for a transaction of this node that looks for the page, for a grant to another
-    /// node, or for a transaction there that reads under its node's authorisation.
+    /// The buffer's answer. It is for a transaction of this node that looks for the page, or for another node: for a
+    /// grant, or for a transaction that reads under its node's authorisation.
     fn supplied(
         &mut self,
         page: PageId,

@@ -6,8 +6,8 @@
 //! under way is requested again, and a release is contained in the declaration, which lacks the lock.
 //!
 //! The new authority's part is *frozen*: what is said of its pages is kept, and done later, in the order in which it
-//! came. When each node that was a member before has declared, and all failed ones are recovered (so that their logs
-//! are closed), storage gets a request for the part ([`Output::RecoverPart`]). All redo that is durable then is
+//! came. First, each node that was a member before declares, and all failed ones are recovered, so that their logs are
+//! closed. Then storage gets a request for the part ([`Output::RecoverPart`]). All redo that is durable then is
 //! applied. From that the versions are known. A page with a declared lock has the version of that lock: no other
 //! transaction can have changed it, and its holder may have meanwhile, but has not released it. Of any other page the
 //! newest version is on storage, since its writer had ended before it declared. Then the part goes on.

@@ -25,8 +25,8 @@ fn nodes_that_fail_stop_or_are_slow_are_shut_out_and_recovered() {
     }
 }
 
-/// Runs a few seeds once for each step at which something can happen to a node, and says how many runs that were, or
-/// would be for all steps.
+/// Runs a few seeds once for each step at which something can happen to a node. Returns the number of runs, and that
+/// for all steps.
 fn at_every_step(script: Script) -> u64 {
     let keepers = [Keeper::Checkpointer, Keeper::Nodes].into_iter().cycle();
     let close = at_every_step_of(&machines(), keepers, 1, script);

@@ -1,5 +1,5 @@
-//! A toy shell around the protocols' machines. It has nodes with page buffers, transactions that read and change page
-//! contents, a network, a global lock table and a storage whose writes take time.
+//! A toy shell around the protocols' machines. It has nodes with page buffers, and transactions that read and change
+//! page contents. A network, a global lock table and a storage, whose writes take time, connect them.
 //!
 //! Everything under way is an [`Event`] in a pool. The driver picks one after another, in order for a schedule written
 //! by hand, or at random. At random, messages overtake each other, and everything may happen between any two steps of

@@ -2,9 +2,12 @@
 
 use super::definition::*;
 use super::session::user;
+use super::whole_names::{finds_public, whole};
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::path::written;
+use crate::names::object_name;
+use crate::path::{PUBLIC, written, written_whole};
+use crate::relation::{Relation, table_oid};
 use crate::types::{SqlType, TypeSpec, without_values};
 use crate::user_types::{UserType, UserTypes};
 use sardonyx::schema::Value;
@@ -13,6 +16,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     col_description(OID, INT4) -> TEXT, column_description, "comment on a column", stable;
     oidvectortypes(OIDVECTOR) -> TEXT, vector_types, "names of the types in a vector, between commas", stable;
     format_type(OID, INT4) -> TEXT, format_type, "type with its length, as SQL", stable, on_null;
+    getdatabaseencoding() -> NAME, |_, _| text("UTF8"), "name of the encoding: `UTF8`", stable;
     has_any_column_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
     has_column_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
     has_database_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
@@ -20,15 +24,17 @@ pub(super) static TABLE: &[Definition] = functions! {
     has_schema_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
     has_sequence_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
     has_table_privilege(ANY) -> BOOL, |_, _| yes(), "true: rights are the server's", stable, variadic, on_null;
+    nameconcatoid(NAME, OID) -> NAME, |a, _| Ok(Value::Text(object_name(a.text(0), "", &a.oid(1).unwrap_or_default().to_string()))), "name, cut if it is long, with a number behind it";
     obj_description(OID) -> TEXT, description, "comment on an object", stable;
     obj_description(OID, TEXT) -> TEXT, description, "comment on an object of a table of the catalogue", stable;
     pg_collation_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
+    pg_conversion_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_encoding_to_char(INT4) -> NAME, |_, _| text("UTF8"), "name of an encoding: `UTF8`", stable;
     pg_function_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_get_constraintdef(OID) -> TEXT, constraint, "constraint as SQL", stable;
     pg_get_constraintdef(OID, BOOL) -> TEXT, pretty_constraint, "constraint as SQL", stable;
-    pg_get_expr(TEXT, OID) -> TEXT, |a, _| text(a.text(0)), "expression of the catalogue as SQL, in which it is kept", stable;
-    pg_get_expr(TEXT, OID, BOOL) -> TEXT, |a, _| text(a.text(0)), "expression of the catalogue as SQL, in which it is kept", stable;
+    pg_get_expr(TEXT, OID) -> TEXT, |a, with| whole(Value::Text(a.text(0).to_string()), with), "expression of the catalogue as SQL, in which it is kept", stable;
+    pg_get_expr(TEXT, OID, BOOL) -> TEXT, |a, with| whole(Value::Text(a.text(0).to_string()), with), "expression of the catalogue as SQL, in which it is kept", stable;
     pg_get_indexdef(OID) -> TEXT, index, "index as SQL", stable;
     pg_get_indexdef(OID, INT4, BOOL) -> TEXT, index, "name of an index's column", stable;
     pg_get_partkeydef(OID) -> TEXT, |_, _| none(), "null: no table is partitioned", stable;
@@ -41,20 +47,22 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_get_viewdef(OID) -> TEXT, view, "query of a view", stable;
     pg_get_viewdef(OID, BOOL) -> TEXT, view, "query of a view", stable;
     pg_get_viewdef(OID, INT4) -> TEXT, view, "query of a view", stable;
-    pg_indexes_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
     pg_opclass_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_operator_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_opfamily_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_partition_ancestors(REGCLASS) -> REGCLASS, |_, _| none(), "null: no table is partitioned", stable;
     pg_relation_filepath(REGCLASS) -> TEXT, |_, _| none(), "null: a table has no file of its own", stable;
     pg_relation_is_publishable(REGCLASS) -> BOOL, |_, _| Ok(Value::Bool(false)), "false", stable;
-    pg_relation_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
-    pg_relation_size(REGCLASS, TEXT) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
+    pg_relation_is_updatable(REGCLASS, BOOL) -> INT4, updatable, "28 of a table, whose rows can be inserted, changed and deleted; else 0", stable;
     pg_stat_get_numscans(OID) -> INT8, |_, _| none(), "null: scans are not counted", stable;
+    pg_sequence_last_value(REGCLASS) -> INT8, last_number, "last number of a sequence; null if it has given none", stable;
     pg_statistics_obj_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_table_is_visible(OID) -> BOOL, is_visible, "true of tables that are found without a schema; null if there is none of the number", stable;
-    pg_table_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
-    pg_total_relation_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
+    pg_tablespace_location(OID) -> TEXT, |_, _| text(""), "empty: the tablespaces are the database's own directory", stable;
+    pg_ts_config_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
+    pg_ts_dict_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
+    pg_ts_parser_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
+    pg_ts_template_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_type_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_typeof(ANY) -> REGTYPE, |a, _| int(a.kind(0).oid()), "type of a value", on_null;
     shobj_description(OID, TEXT) -> TEXT, description, "comment on a database", stable;
@@ -75,6 +83,16 @@ fn is_visible(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
         .oid(0)
         .map(|oid| draws.tables.is_visible(settings.path(), oid));
     Ok(is_visible.flatten().map_or(Value::Null, Value::Bool))
+}
+
+fn updatable(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let number = a.oid(0).and_then(|oid| oid.checked_sub(table_oid(0)));
+    let number = number.and_then(|number| u16::try_from(number).ok());
+    let relation = number.zip(with.reading).map(|(number, reading)| {
+        let relation = Relation::numbered(reading.source, number);
+        relation.is_ok_and(|relation| relation.notes.materialized.is_none())
+    });
+    int(if relation == Some(true) { 28 } else { 0 })
 }
 
 fn vector_types(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
@@ -112,18 +130,38 @@ pub(super) fn type_name(
             },
         )) = types.with_oid(oid)
     {
-        return Ok(written(name));
+        return Ok(match finds_public(with)? {
+            true => written(name),
+            false => written_whole(name),
+        });
     }
     let kind = match (SqlType::from_oid(oid), with.reading) {
         (Some(kind), _) => Some(kind),
         (None, Some(reading)) => UserTypes::of(reading.source)?.numbered(oid),
         (None, None) => None,
     };
+    if let Some(own) = kind.filter(|kind| is_of_user(*kind))
+        && !finds_public(with)?
+    {
+        let name = with_modifier(own, modifier);
+        return Ok(match name.contains('.') {
+            true => name,
+            false => format!("{PUBLIC}.{name}"),
+        });
+    }
     let without_values = || without_values::numbered(oid).map_or("???", |one| one.sql);
     Ok(kind.map_or_else(
         || without_values().to_string(),
         |kind| with_modifier(kind, modifier),
     ))
+}
+
+/// True for a type that users or extensions made.
+fn is_of_user(kind: SqlType) -> bool {
+    matches!(
+        kind,
+        SqlType::Enum(_) | SqlType::EnumArray(_) | SqlType::Hstore | SqlType::HstoreArray
+    )
 }
 
 /// A type's name with a modifier. A type without modifiers shows any number that is given.
@@ -165,14 +203,17 @@ fn index(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let catalogue = with.context.catalogue;
     let settings = with.context.settings.borrow();
     let path = a.is_true(2).then(|| settings.path().as_ref());
-    catalogue.index_definition(reading.source, oid, column, path)
+    whole(
+        catalogue.index_definition(reading.source, oid, column, path)?,
+        with,
+    )
 }
 
 fn view(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     match (a.oid(0), with.reading) {
         (Some(oid), Some(reading)) => {
             let catalogue = with.context.catalogue;
-            catalogue.view_definition(reading.source, oid)
+            whole(catalogue.view_definition(reading.source, oid)?, with)
         }
         _ => none(),
     }
@@ -182,7 +223,7 @@ fn constraint(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     match (a.oid(0), with.reading) {
         (Some(oid), Some(reading)) => {
             let catalogue = with.context.catalogue;
-            catalogue.constraint_definition(reading.source, oid)
+            whole(catalogue.constraint_definition(reading.source, oid)?, with)
         }
         _ => none(),
     }
@@ -217,6 +258,16 @@ fn described(a: Arguments<'_>, with: &Environment<'_>, column: u32, table: Optio
         (Some(oid), Some(reading)) => {
             let catalogue = with.context.catalogue;
             catalogue.description(reading.source, with, (oid, column), table)
+        }
+        _ => none(),
+    }
+}
+
+fn last_number(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    match (with.reading, a.oid(0)) {
+        (Some(reading), Some(number)) => {
+            let catalogue = with.context.catalogue;
+            catalogue.last_number(reading.source, with, number)
         }
         _ => none(),
     }

@@ -430,7 +430,9 @@ fn as_argument(
     let expr = compiler.coerce(typed, TypeSpec::plain(to), how)?;
     Ok(match expr {
         // Sequences are named by texts.
-        Expr::Call(cast, mut name) if function.0.is_of_session && cast.is("regclassin") => {
+        Expr::Call(cast, mut name)
+            if function.0.is_of_session && (cast.is("regclassin") || cast.is("regclass")) =>
+        {
             name.remove(0)
         }
         expr => expr,
@@ -452,6 +454,12 @@ fn with_element(
     let element = match (array.kind(), value.kind()) {
         // Literals alone are texts.
         (SqlType::Unknown, SqlType::Unknown) => SqlType::Text,
+        (SqlType::Unknown, kind) if !compiler.is_of_kept_text() => {
+            if let Err(error) = array_of(kind) {
+                return Some(Err(error));
+            }
+            kind
+        }
         (SqlType::Unknown, kind) => kind,
         (kind, _) => kind.element()?,
     };

@@ -7,8 +7,10 @@ mod arrays;
 mod bits;
 mod bytes;
 mod catalogue;
+mod catalogue_numbers;
 mod choice;
 mod definition;
+mod dumping;
 mod encodings;
 mod enums;
 mod floats;
@@ -22,6 +24,7 @@ mod json_parts;
 mod json_paths;
 mod json_records;
 mod likes;
+mod modifiers;
 mod networks;
 mod numbers;
 mod objects;
@@ -33,25 +36,33 @@ mod sampled;
 mod searches;
 mod server;
 mod session;
+mod sessions;
 mod similar;
 mod sizes;
 mod spread;
+mod storage;
 mod templates;
 mod texts;
 mod times;
 mod trigrams;
 mod unresolved;
 mod waiting;
+mod whole_names;
 mod zoned_times;
 mod zones;
 
+pub(crate) use arrays::ORDINALS;
 pub(crate) use arrays::no_step;
-pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, ORDINALS, SLICE};
+pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, SLICE};
+use catalogue_numbers::place_numbered;
+pub(crate) use catalogue_numbers::{function_number, number_at};
 pub(crate) use choice::element_number;
 pub(super) use choice::in_session;
 pub(super) use choice::{concatenated, resolve};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
+pub(super) use dumping::NAME_BYTE;
+pub(crate) use dumping::{OPTION_NAME, OPTION_VALUE, SEQUENCE_IS_CALLED, SEQUENCE_LAST};
 pub(super) use enums::OUTSIDE_OF_DOMAIN;
 pub(super) use hstores::HSTORE_KEY;
 pub(super) use intervals::LENGTH;
@@ -61,12 +72,14 @@ pub(crate) use json_records::{EACH_NAME, EACH_TEXT, EACH_VALUE, RECORD_COLUMN};
 pub(super) use networks::INET_TEXT;
 pub(super) use numbers::{GREATEST, LEAST};
 pub(crate) use objects::object_name;
-pub(super) use objects::{OBJECT_NAME, OBJECT_NUMBER, TABLE_NUMBER};
+pub(super) use objects::{OBJECT_NAME, OBJECT_NUMBER, TABLE_NUMBER, TABLE_OF_TEXT};
 pub(crate) use records::ROW;
-pub(super) use records::{ROW_IS_NULL, ROW_KEY, ROW_ORDER};
+pub(super) use records::{ROW_FIELD, ROW_IS_NULL, ROW_KEY, ROW_ORDER};
+pub(crate) use routines::TriggerDepth;
 pub(crate) use sampled::{OF_SEED, SAMPLED, percentage};
 pub(super) use searches::VECTOR_KEY;
 pub(crate) use session::NEXT;
+pub(crate) use sessions::address_of;
 pub(super) use spread::{SPREAD, place_of};
 pub(super) use texts::{
     COLLATION_KEY, COLLATION_ORDER, LOWER, MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED, UPPER,
@@ -79,7 +92,7 @@ use crate::types::SqlType;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 35] = [
+static TABLES: [&[Definition]; 39] = [
     texts::TABLE,
     formats::TABLE,
     forms::TABLE,
@@ -110,9 +123,13 @@ static TABLES: [&[Definition]; 35] = [
     searches::TABLE,
     server::TABLE,
     session::TABLE,
+    sessions::TABLE,
     sizes::TABLE,
+    storage::TABLE,
     waiting::TABLE,
     catalogue::TABLE,
+    modifiers::TABLE,
+    dumping::TABLE,
     objects::TABLE,
     routines::TABLE,
 ];
@@ -159,9 +176,4 @@ pub(crate) fn naming_tables() -> &'static [&'static str] {
         names
     });
     &NAMING
-}
-
-/// The catalogue's number for the function at a place. It differs from PostgreSQL's own numbers, and those of tables.
-pub(crate) fn function_number(place: usize) -> u32 {
-    14_000 + place as u32
 }

@@ -4,18 +4,19 @@
 
 use super::catalogue::type_name;
 use super::definition::*;
-use super::{all, function_number};
+use super::{all, function_number, place_numbered};
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::names::quoted;
+use crate::parse::parser_of;
 use crate::path::{is_of_catalogue, name_in, unknown_schema};
+use crate::routines::{self, RoutineDefinition};
 use crate::schemas::has_schema;
 use crate::types::functions::{self as of_types, TypeFunction};
 use crate::types::{NamedCollation, OwnTypes, SqlType, TypeSpec, without_values};
 use crate::user_types::TypeNames;
+use crate::values::search::Config;
 use sardonyx::schema::Value;
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 pub(super) static TABLE: &[Definition] = functions! {
@@ -81,6 +82,19 @@ pub(crate) static TABLE_NUMBER: Definition = Definition::new(
 )
 .stable();
 
+/// The number of a table whose name a text is: neither a number nor `-` is one, other than in a literal.
+pub(crate) static TABLE_OF_TEXT: Definition = Definition::new(
+    "regclass",
+    &[TEXT],
+    REGCLASS,
+    |a, with| {
+        let found = table_named(a.text(0), with)?;
+        found.map_or_else(|| Err(no_table(a.text(0), with)), int)
+    },
+    "",
+)
+.stable();
+
 /// The number of a text that may name an object.
 fn found(kind: SqlType, name: &str, with: &Environment<'_>) -> Answer {
     // A number in digits names nothing.
@@ -133,6 +147,7 @@ pub(crate) fn object_name(
             named.next().map(|(name, _)| quoted(&name))
         }
         SqlType::Regrole => (oid == OWNER).then(|| quoted(&with.context.user)),
+        SqlType::Regconfig => Config::of_number(oid).map(|known| known.name().to_string()),
         SqlType::Regcollation => {
             let mut named = NamedCollation::all().filter(|known| known.oid() == oid);
             named.next().map(|known| quoted(known.name()))
@@ -164,13 +179,58 @@ fn function_name(
             let has_namesakes = kind == SqlType::Regproc && namesakes() > 1;
             (quoted(function.0.name), has_namesakes)
         }
-        (None, None) => return Ok(None),
+        (None, None) => return routine_name(oid, kind, with),
     };
     Ok(match (kind, arguments_of(oid, with)?) {
         (SqlType::Regproc, _) if has_namesakes => Some(format!("pg_catalog.{name}")),
         (SqlType::Regproc, _) => Some(name),
         (_, kinds) => kinds.map(|kinds| format!("{name}({})", kinds.join(","))),
     })
+}
+
+/// The name of a user's function, in the same way.
+fn routine_name(
+    oid: u32,
+    kind: SqlType,
+    with: &Environment<'_>,
+) -> Result<Option<String>, SqlError> {
+    let Some(reading) = with.reading else {
+        return Ok(None);
+    };
+    let Some(found) = routines::numbered(reading.source, oid)? else {
+        return Ok(None);
+    };
+    let settings = with.context.settings.borrow();
+    let seen = routines::named(reading.source, settings.path(), None, &found.name)?;
+    let mut name = quoted(&found.name).to_string();
+    if seen.iter().all(|one| one.number != oid) || kind == SqlType::Regproc && seen.len() > 1 {
+        name = format!("{}.{name}", quoted(&found.schema));
+    }
+    if kind == SqlType::Regproc {
+        return Ok(Some(name));
+    }
+    let kinds = found.parameters.iter();
+    let kinds: Result<Vec<_>, _> = kinds.map(|one| type_name(one.kind, -1, with)).collect();
+    Ok(Some(format!("{name}({})", kinds?.join(","))))
+}
+
+/// The functions of users that a text names.
+fn routines_named(text: &str, with: &Environment<'_>) -> Result<Vec<RoutineDefinition>, SqlError> {
+    let Some(reading) = with.reading else {
+        return Ok(Vec::new());
+    };
+    let (schema, name) = name_in(text)?;
+    let settings = with.context.settings.borrow();
+    routines::named(reading.source, settings.path(), schema.as_deref(), &name)
+}
+
+/// The number of the one function of users that a text names.
+fn routine_named(text: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
+    match &routines_named(text, with)?[..] {
+        [] => Ok(None),
+        [one] => Ok(Some(one.number)),
+        _ => Err(several(text)),
+    }
 }
 
 /// The types of a function's arguments, as SQL writes them; `None` without a function of the number.
@@ -198,8 +258,33 @@ fn function_of_type(oid: u32) -> Option<&'static TypeFunction> {
 }
 
 fn function_numbered(oid: u32) -> Option<Function> {
-    let place = oid.checked_sub(function_number(0))?;
-    all().nth(usize::try_from(place).ok()?)
+    all().nth(place_numbered(oid)?)
+}
+
+/// The types whose names are names of several functions: casts, which are no functions here.
+const CASTS: [&str; 16] = [
+    "bool",
+    "bpchar",
+    "char",
+    "date",
+    "float4",
+    "float8",
+    "int2",
+    "int4",
+    "int8",
+    "interval",
+    "name",
+    "numeric",
+    "text",
+    "timestamp",
+    "timestamptz",
+    "varchar",
+];
+
+#[cold]
+fn several(name: &str) -> SqlError {
+    let text = format!("more than one function named \"{name}\"");
+    SqlError::new("42725", text)
 }
 
 /// The number of an object by its name.
@@ -211,26 +296,24 @@ fn numbered(kind: SqlType, name: &str, with: &Environment<'_>) -> Result<Option<
         SqlType::Regtype => type_named(name, with),
         SqlType::Regproc => {
             let Some(plain) = own_name(name, with)? else {
-                return Ok(None);
+                return routine_named(name, with);
             };
             if let Some(number) = of_types::named(&plain) {
                 return Ok(Some(number));
             }
+            if CASTS.contains(&plain.as_str()) {
+                return Err(several(name));
+            }
             let mut found = all().enumerate().filter(|(_, one)| one.is(&plain));
             match (found.next(), found.next()) {
                 (Some((place, _)), None) => Ok(Some(function_number(place))),
-                (None, _) => Ok(None),
-                _ => {
-                    let text = format!("more than one function named \"{name}\"");
-                    Err(SqlError::new("42725", text))
-                }
+                (None, _) => routine_named(name, with),
+                _ => Err(several(name)),
             }
         }
         SqlType::Regprocedure => {
             let (of, parts) = signature_of(name)?;
-            let Some(plain) = own_name(of.trim(), with)? else {
-                return Ok(None);
-            };
+            let plain = own_name(of.trim(), with)?;
             let mut kinds = Vec::with_capacity(parts.len());
             for part in parts {
                 match type_named(part, with)? {
@@ -238,6 +321,17 @@ fn numbered(kind: SqlType, name: &str, with: &Environment<'_>) -> Result<Option<
                     None => return Err(absent(SqlType::Regtype, part)),
                 }
             }
+            let of_user = || {
+                let is_it = |one: &&RoutineDefinition| {
+                    let own = one.parameters.iter().map(|one| one.kind);
+                    own.eq(kinds.iter().copied())
+                };
+                let named = routines_named(of.trim(), with)?;
+                Ok(named.iter().find(is_it).map(|one| one.number))
+            };
+            let Some(plain) = plain else {
+                return of_user();
+            };
             let mut of_types = of_types::all().iter();
             let is_it = |one: &&TypeFunction| one.name == plain && one.arguments == kinds;
             if let Some(found) = of_types.find(is_it) {
@@ -253,7 +347,10 @@ fn numbered(kind: SqlType, name: &str, with: &Environment<'_>) -> Result<Option<
                         .eq(kinds.iter().copied())
             };
             let mut found = all().enumerate().filter(|(_, one)| has(one));
-            Ok(found.next().map(|(place, _)| function_number(place)))
+            match found.next() {
+                Some((place, _)) => Ok(Some(function_number(place))),
+                None => of_user(),
+            }
         }
         SqlType::Regnamespace => {
             let name = single(name)?;
@@ -266,6 +363,9 @@ fn numbered(kind: SqlType, name: &str, with: &Environment<'_>) -> Result<Option<
             let name = single(name)?;
             Ok((*with.context.user == *name).then_some(OWNER))
         }
+        SqlType::Regconfig => Ok(own_name(name, with)?
+            .and_then(|name| Config::named(&name))
+            .map(Config::number)),
         SqlType::Regcollation => {
             let Some(name) = own_name(name, with)? else {
                 return Ok(None);
@@ -361,6 +461,10 @@ fn absent(kind: SqlType, name: &str) -> SqlError {
         SqlType::Regproc | SqlType::Regprocedure => (code::UNKNOWN_FUNCTION, "function"),
         SqlType::Regnamespace => (code::UNKNOWN_SCHEMA, "schema"),
         SqlType::Regrole => (code::UNKNOWN_OBJECT, "role"),
+        SqlType::Regconfig => {
+            let text = format!("text search configuration \"{name}\" does not exist");
+            return SqlError::new(code::UNKNOWN_OBJECT, text);
+        }
         SqlType::Regcollation => {
             let text = format!("collation \"{name}\" for encoding \"UTF8\" does not exist");
             return SqlError::new(code::UNKNOWN_OBJECT, text);
@@ -389,9 +493,13 @@ fn no_table(text: &str, with: &Environment<'_>) -> SqlError {
 
 /// The number of a table by its name, or by the number as a text.
 fn table_numbered(name: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
-    if let Ok(number) = name.parse() {
-        return Ok(Some(number));
+    match name.parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => table_named(name, with),
     }
+}
+
+fn table_named(name: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
     let settings = with.context.settings.borrow();
     let draws = with.context.draws.borrow();
     draws.tables.number(settings.path(), name)
@@ -409,7 +517,7 @@ fn type_of_grammar(text: &str) -> Result<Option<SqlType>, SqlError> {
         return Ok(None);
     }
     let parsed = || {
-        let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).ok()?;
+        let mut parser = parser_of(text).ok()?;
         let of = parser.parse_data_type().ok()?;
         (parser.peek_token_ref().token == Token::EOF).then_some(of)
     };
@@ -469,10 +577,17 @@ fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlErro
     }
     let found = match schema.as_deref() {
         Some("pg_catalog") => SqlType::named(&name),
-        schema => match names.find(schema, &name) {
-            Some((_, found)) => return Ok(Some(found.oid + u32::from(of_array))),
-            None => SqlType::named(&name).filter(|_| schema.is_none()),
-        },
+        schema => {
+            if let Some((_, found)) = names.find(schema, &name) {
+                return Ok(Some(found.oid + u32::from(of_array)));
+            }
+            // The name of the type of arrays.
+            let element = name.strip_prefix('_').filter(|_| !of_array);
+            if let Some((_, found)) = element.and_then(|element| names.find(schema, element)) {
+                return Ok(Some(found.oid + 1));
+            }
+            SqlType::named(&name).filter(|_| schema.is_none())
+        }
     };
     let kind = found.map(|kind| if of_array { kind.array() } else { kind });
     Ok(kind.map(SqlType::oid))

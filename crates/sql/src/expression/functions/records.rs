@@ -60,6 +60,20 @@ pub(crate) static ROW_IS_NULL: Definition = Definition::new(
 )
 .on_null();
 
+/// The field of a record at a place.
+pub(crate) static ROW_FIELD: Definition = Definition::new(
+    "row_field",
+    &[RECORD, INT4],
+    ANY,
+    |a, _| {
+        let at = usize::try_from(a.int(1)).unwrap_or(usize::MAX);
+        let fields = records::fields(record(a, 0))?;
+        let field = fields.get(at);
+        Ok(field.map_or(Value::Null, |field| field.value.to_value()))
+    },
+    "",
+);
+
 fn record(a: Arguments<'_>, at: usize) -> &[u8] {
     match a.value(at) {
         ValueRef::Bytes(record) => record,

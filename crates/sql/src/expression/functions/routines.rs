@@ -2,21 +2,46 @@
 
 use super::definition::*;
 use super::objects::arguments_of;
+use super::whole_names::{whole, whole_types};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::relation::{Relation, trigger_of_number};
 use crate::routines::{RoutineDefinition, numbered, trigger_as_sql};
 use crate::source::Source;
 use sardonyx::schema::Value;
+use std::cell::Cell;
 
 pub(super) static TABLE: &[Definition] = functions! {
     pg_get_function_arguments(OID) -> TEXT, |a, with| arguments(a, with, true), "types of a function's arguments; null of an aggregate", stable;
     pg_get_function_identity_arguments(OID) -> TEXT, |a, with| arguments(a, with, false), "types of a function's arguments; null of an aggregate", stable;
-    pg_get_function_result(OID) -> TEXT, |a, with| of_routine(a, with, |of, source| of.result_as_sql(source)), "type of the result of a user's function", stable;
+    pg_get_function_result(OID) -> TEXT, result, "type of the result of a user's function; null of a procedure", stable;
     pg_get_functiondef(OID) -> TEXT, |a, with| of_routine(a, with, |of, source| of.as_sql(source)), "function of a user as SQL", stable;
     pg_get_triggerdef(OID) -> TEXT, |a, with| trigger(a, with, true), "trigger as SQL", stable;
-    pg_get_triggerdef(OID, BOOL) -> TEXT, |a, with| trigger(a, with, false), "trigger as SQL", stable;
+    pg_get_triggerdef(OID, BOOL) -> TEXT, |a, with| trigger(a, with, !a.is_true(1)), "trigger as SQL", stable;
+    pg_trigger_depth() -> INT4, |_, _| int(TRIGGER_DEPTH.get()), "number of triggers that run inside of each other", stable;
 };
+
+thread_local! {
+    /// The number of triggers that run inside of each other.
+    static TRIGGER_DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A running trigger, until it is dropped.
+pub(crate) struct TriggerDepth(u32);
+
+impl TriggerDepth {
+    pub fn enter() -> TriggerDepth {
+        let before = TRIGGER_DEPTH.get();
+        TRIGGER_DEPTH.set(before + 1);
+        TriggerDepth(before)
+    }
+}
+
+impl Drop for TriggerDepth {
+    fn drop(&mut self) {
+        TRIGGER_DEPTH.set(self.0);
+    }
+}
 
 /// A text about a function of a user; null for another function.
 fn of_routine(
@@ -33,12 +58,23 @@ fn of_routine(
     }
 }
 
+fn result(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let is_procedure = of_routine(a, with, |of, _| Ok(of.is_procedure().to_string()))?;
+    match is_procedure == Value::Text("true".to_string()) {
+        true => Ok(Value::Null),
+        false => {
+            let text = of_routine(a, with, |of, source| of.result_as_sql(source))?;
+            whole_types(text, with)
+        }
+    }
+}
+
 fn arguments(a: Arguments<'_>, with: &Environment<'_>, with_defaults: bool) -> Answer {
     let of_user = of_routine(a, with, |of, source| {
         of.parameters_as_sql(source, with_defaults)
     })?;
     if of_user != Value::Null {
-        return Ok(of_user);
+        return whole_types(of_user, with);
     }
     let kinds = a.oid(0).map(|oid| arguments_of(oid, with)).transpose()?;
     let kinds = kinds.flatten().map(|kinds| Value::Text(kinds.join(", ")));
@@ -60,5 +96,5 @@ fn trigger(a: Arguments<'_>, with: &Environment<'_>, is_whole: bool) -> Answer {
         return Ok(Value::Null);
     };
     let text = trigger_as_sql(reading.source, &relation, (name, notes), is_whole)?;
-    Ok(text.map_or(Value::Null, Value::Text))
+    whole(text.map_or(Value::Null, Value::Text), with)
 }

@@ -24,8 +24,6 @@ pub(super) static TABLE: &[Definition] = functions! {
     current_user() -> NAME, user, "name of the user", stable;
     currval(REGCLASS) -> INT8, currval, "number that the session drew last from a sequence", volatile, session;
     gen_random_uuid() -> UUID, uuid, "random identity of version 4", volatile;
-    inet_client_addr() -> INET, |_, _| Ok(Value::Null), "null: a session does not know its connection", stable;
-    inet_client_port() -> INT4, |_, _| Ok(Value::Null), "null: a session does not know its connection", stable;
     inet_server_addr() -> INET, |_, _| Ok(Value::Null), "null: a session does not know its connection", stable;
     inet_server_port() -> INT4, |_, _| Ok(Value::Null), "null: a session does not know its connection", stable;
     lastval() -> INT8, |_, with| int(with.context.draws.borrow().last()?), "number that the session drew last", volatile, session;

@@ -66,7 +66,7 @@ fn key(a: Arguments<'_>) -> Key {
 }
 
 /// Makes a call.
-fn call(
+pub(super) fn call(
     with: &Environment<'_>,
     call: Call,
     make: impl FnOnce(&Locker) -> Result<Called, SqlError>,
@@ -76,11 +76,15 @@ fn call(
         return waits.call(call, make, || context.check_interrupted());
     }
     if let (true, Some(claiming)) = (call.is_immediate(), &context.claims) {
-        context.database()?.tables_in_memory("an advisory lock")?;
+        if !call.is_of_session() {
+            context.database()?.tables_in_memory("an advisory lock")?;
+        }
+        // It is not undone with the statement, so a unit that the stage tries runs to its end from here on.
+        context.interrupt.take_rows_max();
         return claiming.call(call, make);
     }
     Err(SqlError::unsupported(
-        "advisory locks that wait, and pg_sleep, are for statements of their own",
+        "advisory locks that wait, pg_sleep, and pg_terminate_backend with a time are for statements of their own",
     )
     .hint("Send SELECT of the function alone, without FROM, and not behind other statements of one text; or call pg_try_advisory_lock."))
 }

@@ -2,6 +2,7 @@
 
 use super::{Block, Line, NESTING_MAX, Reader, reader_of};
 use crate::error::{SqlError, code};
+use crate::types::SqlType;
 use sqlparser::tokenizer::Token;
 
 /// A variable of a block. Texts are SQL.
@@ -71,7 +72,9 @@ impl Reader<'_> {
             };
             self.end_of_line()?;
             let is_record = kind.eq_ignore_ascii_case("record");
-            if is_record {
+            // A name of another kind may be that of a table.
+            let lower = kind.to_ascii_lowercase();
+            if is_record || lower.ends_with("%rowtype") || SqlType::named(&lower).is_none() {
                 self.records.push(name.clone());
             }
             found.push(Variable {

@@ -18,6 +18,8 @@ pub(crate) struct Code {
     pub error: (usize, usize),
     /// The places of a trigger.
     pub trigger: Option<TriggerPlaces>,
+    /// The places of the `OUT` parameters.
+    pub outs: Vec<usize>,
     /// True if a step changes rows.
     pub writes: bool,
     /// True if a query of it locks rows.
@@ -44,6 +46,8 @@ pub(crate) enum Shape {
     Row,
     Value(TypeSpec),
     Rows(Vec<TypeSpec>),
+    /// One row of several columns, or none.
+    OneRow(Vec<TypeSpec>),
 }
 
 /// A statement of a body.

@@ -3,6 +3,7 @@
 
 mod lines;
 mod records;
+mod results;
 
 use super::code::{Code, Place, Query, Shape, Step, TriggerPlaces};
 use super::host::Statement;
@@ -21,6 +22,7 @@ use crate::routines::{Language, Returns, RoutineDefinition};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{TypeNames, UserTypes};
+use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -40,12 +42,12 @@ pub(crate) const ABOUT: [(&str, SqlType); 10] = [
     ("tg_argv", SqlType::TextArray),
 ];
 
-/// Compiles a function, or that of a trigger on a table.
+/// Compiles a function, or that of a trigger on a table. The rules of earlier versions are for one that is not new, too.
 ///
 /// # Errors
 /// Invalid SQL in the body; `0A000`.
 pub(crate) fn compile(
-    definition: &RoutineDefinition,
+    (definition, is_new): (&RoutineDefinition, bool),
     source: &dyn Source,
     rights: &Arc<Rights>,
     table: Option<&Relation>,
@@ -55,12 +57,14 @@ pub(crate) fn compile(
         source,
         rights,
         definition,
+        is_new,
         kinds: Vec::new(),
         scopes: Vec::new(),
         width: 0,
         found: 0,
         trigger: None,
         shape: Shape::Void,
+        outs: Vec::new(),
         writes: false,
         locks_rows: false,
         constants: Vec::new(),
@@ -80,13 +84,21 @@ pub(crate) fn compile(
         Returns::Void => Shape::Void,
         Returns::Trigger => Shape::Row,
         Returns::Value(kind) => Shape::Value(TypeSpec::plain(kind_of(&types, *kind)?)),
-        _ => {
-            let columns = columns_of(definition, source)?;
-            Shape::Rows(columns.into_iter().map(|(_, spec)| spec).collect())
+        returns => {
+            let columns = columns_of(definition, source)?.into_iter();
+            let columns = columns.map(|(_, spec)| spec).collect();
+            match returns.is_row() {
+                true => Shape::OneRow(columns),
+                false => Shape::Rows(columns),
+            }
         }
     };
     let is_plpgsql = definition.language == Language::Plpgsql;
-    if let (true, Returns::Table(_)) = (is_plpgsql, &definition.returns) {
+    if is_plpgsql {
+        compiling.add_outs(&mut own, &types)?;
+    }
+    let has_columns = is_plpgsql && definition.outs.is_empty();
+    if let (true, Returns::Table(_)) = (has_columns, &definition.returns) {
         for (name, spec) in columns_of(definition, source)? {
             compiling.add(&mut own, &name, spec);
         }
@@ -117,6 +129,7 @@ pub(crate) fn compile(
         result: compiling.shape,
         steps,
         found: compiling.found,
+        outs: compiling.outs,
         error: (number, text),
         trigger: compiling.trigger,
         writes: compiling.writes,
@@ -128,6 +141,7 @@ struct Compiling<'c> {
     source: &'c dyn Source,
     rights: &'c Arc<Rights>,
     definition: &'c RoutineDefinition,
+    is_new: bool,
     /// The types of the parameters.
     kinds: Vec<Option<SqlType>>,
     /// The variables, those of the innermost block last.
@@ -136,6 +150,8 @@ struct Compiling<'c> {
     found: usize,
     trigger: Option<TriggerPlaces>,
     shape: Shape,
+    /// The places of the `OUT` parameters.
+    outs: Vec<usize>,
     writes: bool,
     locks_rows: bool,
     /// The places that get no other value, and those that may not be null.
@@ -192,12 +208,22 @@ impl Compiling<'_> {
         let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
             return Err(SqlError::syntax(format!("not one statement: {text}")));
         };
-        let mut parameters = Parameters::given(&self.kinds);
+        let planned = self.planned(&statement, false);
+        let planned = planned.or_else(|error| match self.is_new {
+            true => Err(error),
+            // An earlier version may have accepted it.
+            false => self.planned(&statement, true).map_err(|_| error),
+        });
+        planned.map_err(|error| self.of_mixed(error, text))
+    }
+
+    fn planned(&mut self, statement: &ast::Statement, is_kept: bool) -> Result<Query, SqlError> {
+        let parameters = Parameters::given(&self.kinds);
+        let mut parameters = parameters.of_kept_text(is_kept);
         let mut planning = Planning::new(self.source, &mut parameters, self.rights)?;
         let scopes = self.scopes.iter().map(|scope| Arc::new(scope.clone()));
         planning.queries.around.outer = scopes.collect();
-        let plan = Plan::of(&mut planning, &statement);
-        let plan = plan.map_err(|error| self.of_mixed(error, text))?;
+        let plan = Plan::of(&mut planning, statement)?;
         planning.queries.check_populated()?;
         self.locks_rows |= planning.queries.locks_rows;
         self.writes |= plan.writes();
@@ -287,13 +313,16 @@ impl Compiling<'_> {
                     self.check_result(&query, &[*spec])?;
                     Step::Give(Some(query))
                 }
-                (Shape::Rows(columns), true) => {
+                (Shape::Rows(columns) | Shape::OneRow(columns), true) => {
                     let columns = columns.clone();
                     self.check_result(&query, &columns)?;
                     Step::GiveRows(query)
                 }
                 _ => Step::Run(query),
             });
+        }
+        if let Shape::OneRow(_) = self.shape {
+            steps.push(Step::Give(None));
         }
         if steps.is_empty() && !matches!(self.shape, Shape::Void) {
             return Err(self.mismatch(
@@ -309,6 +338,11 @@ impl Compiling<'_> {
             return Err(self.mismatch(
                 "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.",
             ));
+        }
+        let is_row = matches!(query.columns[..], [SqlType::Record | SqlType::Composite(_)]);
+        if is_row && self.definition.returns.is_composite() {
+            // The fields of a row are known when it is there.
+            return Ok(());
         }
         if query.columns.len() != wanted.len() {
             let few = query.columns.len() < wanted.len();
@@ -399,7 +433,12 @@ impl Compiling<'_> {
             Some(column) => self.spec_of_column(column)?,
             None => {
                 let names = TypeNames::of(self.source, self.rights.path())?;
-                parsed_type(kind, &names)?
+                match parsed_type(kind, &names) {
+                    Err(_) if self.is_table(kind) => {
+                        return self.declare_record(variable, Some(kind));
+                    }
+                    spec => spec?,
+                }
             }
         };
         let value = variable.value.as_deref().unwrap_or("NULL");

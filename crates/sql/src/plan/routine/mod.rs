@@ -17,14 +17,16 @@ pub(crate) use host::{Given, Host, Outcome, Reader, Statement};
 
 use super::tree::{Input, SelectPlan, SeriesOf};
 use crate::error::{SqlError, code as codes};
-use crate::expression::{Environment, Expr, InnerQuery, Subquery};
+use crate::expression::{Environment, Expr, InnerQuery, StatementContext, Subquery, row_of_field};
 use crate::relation::Relation;
 use crate::rights::Rights;
 use crate::routines::{Returns, RoutineDefinition};
 use crate::rows::{InputRow, Table};
 use crate::source::Source;
-use crate::types::{SqlType, TypeSpec};
+use crate::types::{CompositeType, SqlType, TypeSpec};
 use crate::user_types::UserTypes;
+use crate::values::composites;
+use crate::values::records::{described, made};
 use sardonyx::schema::Value;
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,6 +37,12 @@ pub(crate) struct Routine {
     pub definition: RoutineDefinition,
     /// The table of a trigger's function.
     table: Option<u16>,
+    /// The fields of its rows as values.
+    fields: Vec<(String, SqlType)>,
+    /// The type of its rows, if they have one.
+    of_type: Option<CompositeType>,
+    /// True if a statement declares it: the rules of earlier versions are not for it.
+    is_new: bool,
     /// Its steps, with the rights and the search path for which they were compiled.
     compiled: Mutex<Option<(Arc<Rights>, Arc<Code>)>>,
 }
@@ -44,6 +52,9 @@ impl Routine {
         Routine {
             definition,
             table: None,
+            fields: Vec::new(),
+            of_type: None,
+            is_new: false,
             compiled: Mutex::default(),
         }
     }
@@ -53,6 +64,27 @@ impl Routine {
         Routine {
             table: Some(table),
             ..Routine::new(definition)
+        }
+    }
+
+    /// The same with the fields that its rows have as values.
+    pub fn with_fields(self, fields: Vec<(String, SqlType)>, of_type: SqlType) -> Routine {
+        let of_type = match of_type {
+            SqlType::Composite(of) => Some(of),
+            _ => None,
+        };
+        Routine {
+            fields,
+            of_type,
+            ..self
+        }
+    }
+
+    /// The same for a function that a statement declares.
+    pub fn declared(self) -> Routine {
+        Routine {
+            is_new: true,
+            ..self
         }
     }
 
@@ -78,7 +110,12 @@ impl Routine {
             Some(number) => Some(Relation::numbered(source, number)?),
             None => None,
         };
-        let code = compile::compile(&self.definition, source, rights, table.as_ref());
+        let code = compile::compile(
+            (&self.definition, self.is_new),
+            source,
+            rights,
+            table.as_ref(),
+        );
         let code = Arc::new(code.map_err(|error| self.within(error))?);
         *compiled() = Some((rights.clone(), code.clone()));
         Ok(code)
@@ -105,9 +142,21 @@ impl Routine {
         given: Given<'_>,
         with: &Environment<'_>,
     ) -> Result<Outcome, SqlError> {
-        let code = self.code(host.source(), &with.context.rights)?;
+        let rights = self.rights(with.context);
+        let code = self.code(host.source(), &rights)?;
+        // Functions that it calls have them, too.
+        let callers = with.context.rights.replace(rights);
         let ran = run::run(&code, host, given, with);
+        with.context.rights.replace(callers);
         ran.map_err(|error| self.within(error))
+    }
+
+    /// The rights with which it runs: those of its caller, or those of the user that made it.
+    pub fn rights(&self, context: &StatementContext) -> Arc<Rights> {
+        match self.definition.is_definer {
+            true => context.rights_of(&self.definition.owner),
+            false => context.rights.borrow().clone(),
+        }
     }
 
     /// The values of a call for a row; `None` if the function is not to be called, and gives null.
@@ -153,9 +202,10 @@ impl Routine {
         row: &dyn InputRow,
         with: &Environment<'_>,
     ) -> Result<Table, SqlError> {
-        let gives_rows = self.definition.returns.gives_rows();
+        let returns = &self.definition.returns;
+        let is_value = !returns.gives_rows() && !returns.is_row();
         let Some(values) = self.arguments(subquery, row, with)? else {
-            let rows = u64::from(!gives_rows);
+            let rows = u64::from(is_value);
             return Ok(Table {
                 width: 1,
                 values: vec![Value::Null; rows as usize],
@@ -174,6 +224,53 @@ impl Routine {
     }
 }
 
+impl Routine {
+    /// The values of a call in an expression, each a row if it has fields.
+    ///
+    /// # Errors
+    /// As [`Routine::call`].
+    pub fn values(
+        &self,
+        subquery: &Subquery,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Vec<Value>, SqlError> {
+        let table = self.rows(subquery, row, with)?;
+        if !self.definition.returns.is_composite() {
+            return Ok(table.values);
+        }
+        let width = table.width.max(1);
+        if let Some(of) = self.of_type {
+            let rows = table.values.chunks(width);
+            return rows.map(|row| composites::written(of, row)).collect();
+        }
+        let fields = self.fields.iter();
+        let described = described(fields.map(|(name, kind)| (&**name, *kind)));
+        let rows = table.values.chunks(width);
+        rows.map(|row| made(&described, row.iter().map(Value::as_ref)))
+            .collect()
+    }
+
+    /// The rows of a call in `FROM`: a function that gives one row gives nulls for none.
+    ///
+    /// # Errors
+    /// As [`Routine::call`].
+    pub fn rows_from(
+        &self,
+        subquery: &Subquery,
+        row: &dyn InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Table, SqlError> {
+        let mut table = self.rows(subquery, row, with)?;
+        if table.rows == 0 && self.definition.returns.is_row() {
+            table.width = self.fields.len();
+            table.values = vec![Value::Null; table.width];
+            table.rows = 1;
+        }
+        Ok(table)
+    }
+}
+
 fn nothing_read() -> SqlError {
     SqlError::unsupported("a function of a user is not supported here: no table is read")
 }
@@ -185,8 +282,16 @@ impl InnerQuery for Routine {
         row: &dyn InputRow,
         with: &Environment<'_>,
     ) -> Result<Value, SqlError> {
-        let table = self.rows(subquery, row, with)?;
-        Ok(table.values.into_iter().next().unwrap_or(Value::Null))
+        let values = self.values(subquery, row, with)?;
+        Ok(values.into_iter().next().unwrap_or(Value::Null))
+    }
+
+    fn gives_rows(&self) -> bool {
+        self.definition.returns.gives_rows()
+    }
+
+    fn fields(&self) -> &[(String, SqlType)] {
+        &self.fields
     }
 
     fn equal_values(&self, _: &Subquery, _: &Environment<'_>) -> Result<Vec<Value>, SqlError> {
@@ -229,13 +334,27 @@ pub(crate) fn columns_of(
             TypeSpec::plain(SqlType::Void),
         )]),
         Returns::Value(kind) | Returns::Rows(kind) => {
-            Ok(vec![(definition.name.clone(), one(*kind)?)])
+            let out = definition.outs.first().map(|out| &out.name);
+            let name = out.filter(|name| !name.is_empty());
+            Ok(vec![(
+                name.unwrap_or(&definition.name).clone(),
+                one(*kind)?,
+            )])
         }
-        Returns::Table(columns) => columns
+        Returns::RowOfType(kind) | Returns::RowsOfType(kind) => match kind_of(&types, *kind)? {
+            SqlType::Composite(of) => {
+                let fields = of.fields().iter();
+                Ok(fields
+                    .map(|field| (field.name.clone(), field.spec))
+                    .collect())
+            }
+            _ => Ok(Vec::new()),
+        },
+        Returns::Table(columns) | Returns::Row(columns) => columns
             .iter()
             .map(|(name, kind)| Ok((name.clone(), one(*kind)?)))
             .collect(),
-        Returns::RowsOf(table) => {
+        Returns::RowsOf(table) | Returns::RowOf(table) => {
             let relation = Relation::named(source, table)?;
             let columns = relation.columns.iter();
             Ok(columns
@@ -252,11 +371,14 @@ pub(crate) fn calls_of(plan: &SelectPlan) -> Vec<&Subquery> {
     match &plan.input {
         Input::Nothing if is_alone => {
             let calls = plan.output.expressions.iter();
-            let calls = calls.filter_map(|expr| match expr {
+            let calls = calls.filter_map(|expr| match row_of_field(expr) {
                 Expr::Subquery(subquery) if Routine::of(subquery).is_some() => Some(&**subquery),
                 _ => None,
             });
-            calls.filter(is_constant).collect()
+            // The fields of a row are those of one call.
+            let mut calls: Vec<&Subquery> = calls.filter(is_constant).collect();
+            calls.dedup_by_key(|call| call.number);
+            calls
         }
         Input::Series(series) => match &series.of[..] {
             [SeriesOf::Routine(subquery)] => {

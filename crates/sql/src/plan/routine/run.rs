@@ -1,5 +1,7 @@
 //! The steps of a function's body, run on a frame of variables.
 
+mod rows;
+
 use super::code::{Code, GivenRow, Message, Place, Query, Shape, Step};
 use super::host::{Given, Host, Outcome};
 use crate::check_interrupted;
@@ -110,7 +112,7 @@ pub(super) fn run(
         has_rows: (given.rows.0.is_some(), given.rows.1.is_some()),
         table: Table {
             width: match &code.result {
-                Shape::Rows(columns) => columns.len(),
+                Shape::Rows(columns) | Shape::OneRow(columns) => columns.len(),
                 _ => 1,
             },
             ..Table::default()
@@ -121,9 +123,20 @@ pub(super) fn run(
         memory: with.memory(),
     };
     let flow = running.all(host, &code.steps)?;
+    match (&code.result, &code.outs[..]) {
+        (Shape::Value(_), [out, ..]) => {
+            running.value = running.frame.get(*out).cloned().unwrap_or_default();
+            return Ok(Outcome::Value(running.value));
+        }
+        (Shape::OneRow(_), outs @ [_, ..]) => running.next(outs)?,
+        _ => {}
+    }
     match &code.result {
         Shape::Void => Ok(Outcome::Value(Value::Null)),
         Shape::Rows(_) => Ok(Outcome::Rows(running.table)),
+        Shape::OneRow(_) if flow == Flow::Return || !code.outs.is_empty() => {
+            Ok(Outcome::Rows(running.table))
+        }
         _ if flow != Flow::Return => Err(SqlError::new(
             "2F005",
             match &code.result {
@@ -133,6 +146,7 @@ pub(super) fn run(
         )),
         Shape::Row => Ok(Outcome::Row(running.row)),
         Shape::Value(_) => Ok(Outcome::Value(running.value)),
+        Shape::OneRow(_) => Ok(Outcome::Rows(running.table)),
     }
 }
 
@@ -252,13 +266,7 @@ impl Running<'_, '_> {
                 self.take(table, &query.columns)?;
                 self.note(count);
             }
-            Step::GiveNext(places) => {
-                let values = places.iter().map(|place| self.frame.get(*place).cloned());
-                let values: Vec<Value> = values.map(Option::unwrap_or_default).collect();
-                self.memory.take(&values)?;
-                self.table.values.extend(values);
-                self.table.rows += 1;
-            }
+            Step::GiveNext(places) => self.next(places)?,
             Step::GiveNextOf(query) => {
                 let (_, table) = self.ran(host, query)?;
                 self.take(table, &query.columns)?;
@@ -496,23 +504,6 @@ impl Running<'_, '_> {
             GivenRow::Either => new().or_else(old),
             GivenRow::None => None,
         };
-    }
-
-    /// Takes rows of a query as rows of the result.
-    fn take(&mut self, table: Table, kinds: &[SqlType]) -> Result<(), SqlError> {
-        let Shape::Rows(columns) = &self.code.result else {
-            return Ok(());
-        };
-        self.memory.take(&table.values)?;
-        let width = table.width.max(1);
-        for row in table.values.chunks(width) {
-            for ((value, from), to) in row.iter().zip(kinds).zip(columns) {
-                let value = converted(value.clone(), *from, *to, self.with)?;
-                self.table.values.push(value);
-            }
-            self.table.rows += 1;
-        }
-        Ok(())
     }
 
     fn raise(&mut self, host: &mut dyn Host, message: &Message) -> Result<(), SqlError> {

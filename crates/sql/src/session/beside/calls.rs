@@ -34,10 +34,10 @@ pub(super) fn read(
         let Some(routine) = Routine::of(call) else {
             continue;
         };
-        let code = routine.code(&source, &with.context.rights)?;
+        let code = routine.code(&source, &routine.rights(with.context))?;
         if code.writes || code.locks_rows {
             // Such a call is made in the transaction.
-            planned.was_short();
+            planned.was_short(true);
             return Ok(Came::InStage);
         }
     }

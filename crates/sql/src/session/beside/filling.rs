@@ -8,10 +8,11 @@ use crate::error::SqlError;
 use crate::memory::Memory;
 use crate::plan::write::whole as writer_of;
 use crate::rows::EachRow;
+use crate::scanned::Scanned;
 use crate::source::{KeyRange, Source};
 use crate::write_target::{DueOf, WriteTarget};
 use sardonyx::low_level::{Address, HeldReference, Redefined};
-use sardonyx::rows::{Marked, RowWriter, SpaceSnapshot};
+use sardonyx::rows::{RowWriter, Savepoint, SpaceSnapshot};
 use sardonyx::schema::{Schema, Value};
 use sardonyx::{Error, Snapshot, Transaction};
 use sardonyx_rows::constraints::{Followers, Objects};
@@ -225,6 +226,14 @@ impl Source for Filling<'_> {
         Source::rows_about(&self.source(), number)
     }
 
+    fn bytes_about(&self, number: u16) -> Option<u64> {
+        Source::bytes_about(&self.source(), number)
+    }
+
+    fn notes_reads(&self) -> bool {
+        Source::notes_reads(&self.source())
+    }
+
     fn has_schema(&self, number: u16, schema: &Arc<Schema>) -> bool {
         if self.is_empty(number) {
             return *self.whole.schema == **schema;
@@ -244,6 +253,13 @@ impl Source for Filling<'_> {
             return Ok(());
         }
         Source::point(&self.reads(number), number, key, each)
+    }
+
+    fn scan_bytes(&self, number: u16, scanned: &mut Scanned<'_>) -> Result<(), SqlError> {
+        if self.is_empty(number) {
+            return Ok(());
+        }
+        Source::scan_bytes(&self.reads(number), number, scanned)
     }
 
     fn scan_from(
@@ -351,16 +367,16 @@ impl WriteTarget for Filling<'_> {
         Err(only_inserts().into())
     }
 
-    fn mark(&mut self) -> Marked {
+    fn savepoint(&mut self) -> Savepoint {
         // A failed statement runs again as an open transaction: no step is undone here.
-        Marked::default()
+        Savepoint::NONE
     }
 
-    fn return_to(&mut self, _: Marked) -> Result<(), Error> {
-        Err(TableError::NoMark.into())
+    fn rollback_to(&mut self, _: Savepoint) -> Result<(), Error> {
+        Err(TableError::NoSavepoint.into())
     }
 
-    fn release(&mut self, _: Marked) -> Result<(), Error> {
+    fn release(&mut self, _: Savepoint) -> Result<(), Error> {
         Ok(())
     }
 

@@ -114,7 +114,7 @@ pub(super) fn insert(
     if let Some(planned) = &planned
         && u64::from(looked_at).max(count) < limits.few.min(limits.from)
     {
-        planned.was_short();
+        planned.was_short(true);
     }
     let stop = match ended {
         Ok(((), durable)) => {

@@ -57,6 +57,7 @@ impl BesideLimits {
             Plan::Insert(plan) => Some(plan.number),
             // Each may change many rows.
             Plan::Parts(plan) if plan.parts().len() > PARTS_MAX => return false,
+            plan if plan.changes_others() => return false,
             _ => None,
         };
         // The target is named once for the rows that it gets; each further time, it is read.

@@ -36,7 +36,9 @@ mod whole;
 use super::aside::Committing;
 use super::execute::{table_numbers, with_context};
 use super::given::Given;
+use super::state::TransactionState;
 use super::telling::{attach, not_held};
+use super::turns::tries;
 use super::unit::SHORT_COPY_BYTES_MAX;
 use super::{Session, spans};
 use crate::begun::Begun;
@@ -70,7 +72,9 @@ fn may_run_beside(statement: &Prepared) -> bool {
         Class::Write if statement.is_copy_in() => true,
         // It would be run again for a row that others have changed meanwhile.
         Class::Write if statement.sets_session() || statement.notifies() => false,
-        Class::Write => statement.last_plan().is_some_and(|plan| plan.runs_beside()),
+        Class::Write => statement
+            .last_plan()
+            .is_some_and(|plan| plan.may_run_beside()),
         // Values of rows may notify, too.
         Class::Define if statement.sets_session() || statement.notifies() => false,
         // The commit itself would change the table.
@@ -119,6 +123,13 @@ impl Session {
             }
         }
         if !may_run_beside(statement) {
+            return None;
+        }
+        // For few rows the stage costs less.
+        let is_idle = matches!(self.state.transaction, TransactionState::Idle);
+        let is_too_long = std::mem::take(&mut self.is_too_long);
+        self.is_tried = is_idle && !is_too_long && steps.front().is_some_and(tries);
+        if self.is_tried {
             return None;
         }
         let started = now();

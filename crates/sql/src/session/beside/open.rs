@@ -72,7 +72,10 @@ pub(super) fn run(
         Ok(Some(ran)) => ran,
         Ok(None) => return Ok(Came::InStage),
         // In the stage it needs less.
-        Err(error) if matches!(error.code, code::PROGRAM_LIMIT | code::OUT_OF_MEMORY) => {
+        Err(error)
+            if error.is_end()
+                || matches!(error.code, code::PROGRAM_LIMIT | code::OUT_OF_MEMORY) =>
+        {
             return Ok(Came::InStage);
         }
         Err(error) => return Err(explained(&rows, error)),
@@ -137,7 +140,7 @@ fn read_and_change(
         let source = &*snapshot;
         let planned = given.statement.planned(version, &source)?;
         if limits.is_small(&planned, &source) {
-            planned.was_short();
+            planned.was_short(true);
             return Ok(None);
         }
         let looked_at = with.context.looked_at.get();
@@ -148,7 +151,7 @@ fn read_and_change(
             .into_iter()
             .map(|(_, rows)| rows as u64);
         if u64::from(looked_at).max(changed.sum()) < limits.few.min(limits.from) {
-            planned.was_short();
+            planned.was_short(true);
         }
         ran
     };

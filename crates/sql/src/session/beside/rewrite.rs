@@ -44,6 +44,10 @@ pub(super) fn rewrite(
     let Some(rewriting) = Rewriting::of(&planned.plan).filter(|_| planned.is_rewriting) else {
         return Ok(Came::Open);
     };
+    // The number of rows that it changes does not follow from those that it finds.
+    if planned.plan.changes_others() {
+        return Ok(Came::Open);
+    }
     let rows = Source::count(&source, rewriting.table())?;
     let limits = database.beside();
     if rows < limits.from {
@@ -108,7 +112,7 @@ impl<'t> Trying<'t> {
         }
         let looked_at = with.context.looked_at.get().wrapping_sub(looked_at);
         if !is_many && u64::from(looked_at) < few_max.min(self.limits.from) {
-            self.planned.was_short();
+            self.planned.was_short(true);
             return Ok(Sought::Short);
         }
         self.limits.pause(with)?;

@@ -52,6 +52,10 @@ impl NodeStore for Victim {
         Err(sardonyx::nodes::NodeError::Deadlock.into())
     }
 
+    fn check_runs(&self) -> Result<(), Error> {
+        self.node.check_runs()
+    }
+
     fn compute_defaults_by(&self, computes: Arc<dyn ComputeDefaults>) {
         self.node.compute_defaults_by(computes);
     }

@@ -53,6 +53,7 @@ impl Unit {
         };
         let started = open.started;
         let before = std::mem::take(&mut open.history);
+        self.database.ran_again(before.len());
         let span = match before.events().is_empty() {
             true => Span::none(),
             false => spans::replay(),
@@ -66,6 +67,8 @@ impl Unit {
         self.state.drawn = drawn;
         if let TransactionState::Open(open) = &mut self.state.transaction {
             open.history = before;
+            // They were counted when they ran first.
+            open.walked = 0;
         }
         result
     }
@@ -84,12 +87,12 @@ impl Unit {
                     self.state.settings = one.settings.clone();
                     self.replay_one(tx, one, started)?;
                 }
-                Event::Mark => marks.push((tx.mark(), self.effects.mark())),
+                Event::Mark => marks.push((tx.savepoint(), self.effects.mark())),
                 Event::Return => {
                     let Some((mark, effects)) = marks.pop() else {
                         continue;
                     };
-                    tx.return_to(mark)?;
+                    tx.rollback_to(mark)?;
                     tx.release(mark)?;
                     self.effects.return_to(&effects);
                     if self.defined {
@@ -110,7 +113,7 @@ impl Unit {
         {
             for savepoint in &mut open.savepoints {
                 if savepoint.place == place {
-                    savepoint.aside = Some((tx.mark(), self.effects.mark()));
+                    savepoint.aside = Some((tx.savepoint(), self.effects.mark()));
                 }
             }
         }

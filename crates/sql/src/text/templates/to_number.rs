@@ -182,7 +182,7 @@ pub(crate) fn to_number(text: &str, template: &str) -> Result<Option<Value>, Sql
     let number = number.ok_or_else(invalid)?.map_err(|()| overflow())?;
     let precision = picture.before + picture.shift + reader.behind;
     let scale = reader.behind;
-    if precision == 0 || precision > 1000 || scale > 38 {
+    if precision > 1000 || scale > 38 {
         return Err(overflow());
     }
     let spec = TypeSpec::new(

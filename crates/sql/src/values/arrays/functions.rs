@@ -29,6 +29,27 @@ pub(crate) fn made<'v>(
     }
 }
 
+/// An array of the arrays that an aggregate, or a query, gives. The first that does not fit is refused.
+///
+/// # Errors
+/// `2202E`; `22004` for a null.
+pub(crate) fn accumulated<'v>(
+    values: impl Iterator<Item = ValueRef<'v>> + Clone,
+) -> Result<Value, SqlError> {
+    let mismatch = "cannot accumulate arrays of different dimensionality";
+    if matches!(values.clone().next(), Some(ValueRef::Text("{}"))) {
+        return Err(SqlError::new("2202E", "cannot accumulate empty arrays"));
+    }
+    let is_null = |value: &ValueRef<'_>| *value == ValueRef::Null;
+    if let Some(at) = values.clone().position(|value| is_null(&value)) {
+        if at > 1 {
+            nested(values.take(at), mismatch)?;
+        }
+        return Err(SqlError::new("22004", "cannot accumulate null arrays"));
+    }
+    nested(values, mismatch)
+}
+
 /// An array of arrays.
 ///
 /// # Errors

@@ -19,8 +19,13 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     if from == to || from == SqlType::Unknown {
         return true;
     }
-    if to.is_record() {
-        return false;
+    match (from, to) {
+        (SqlType::Composite(_), SqlType::Record)
+        | (SqlType::CompositeArray(_), SqlType::RecordArray)
+        | (SqlType::Record, SqlType::Composite(_)) => return true,
+        (SqlType::RecordArray, SqlType::CompositeArray(_)) => return how == Coercion::Explicit,
+        (_, to) if to.is_record() => return false,
+        _ => {}
     }
     let rank = |kind| match kind {
         Int2 => Some(1),

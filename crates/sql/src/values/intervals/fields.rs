@@ -25,7 +25,7 @@ impl Interval {
         Ok(interval.cut_to(modifier))
     }
 
-    /// The same of a text that the database may keep: earlier versions added what stands twice.
+    /// The same of a text that the database may keep: earlier versions added a unit that a text has twice.
     ///
     /// # Errors
     /// As [`Interval::read`].

@@ -137,7 +137,7 @@ fn of_fields(text: &str, range: i32, is_written: bool) -> Result<Sum, Bad> {
     }
 }
 
-/// Each unit stands once in a text.
+/// A text has each unit once.
 fn add_found(found: &mut u32, taken: u32) -> Result<(), Bad> {
     if *found & taken != 0 {
         return Err(Bad::Format);

@@ -6,15 +6,22 @@
 //!
 //! Source: PostgreSQL 15, `src/backend/utils/adt/tsvector*.c` and `tsquery*.c`.
 
+mod config;
 mod matching;
+mod parser;
 mod query;
+mod questions;
+mod rank;
 #[cfg(test)]
 mod tests;
 mod vector;
 mod word;
 
+pub(crate) use config::Config;
 pub(crate) use matching::matches;
 pub(crate) use query::{DISTANCE_MAX, Item, Operand, Query, wrong_distance};
+pub(crate) use questions::{Asked, question};
+pub(crate) use rank::{WEIGHTS_OF_RANK, rank};
 pub(crate) use vector::{Lexeme, Vector};
 
 use crate::error::{SqlError, code};

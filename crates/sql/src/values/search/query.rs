@@ -103,8 +103,7 @@ impl Query {
     /// `54000` if it has too many items, or words that are too long; `XX000` if they are no question.
     pub fn of(items: Vec<Item>) -> Result<Query, SqlError> {
         if items.len() > ITEMS_MAX {
-            let text = format!("a tsquery has at most {ITEMS_MAX} words and operators");
-            return Err(SqlError::new(code::PROGRAM_LIMIT, text));
+            return Err(too_many_items());
         }
         let (mut parts, mut bytes) = (0, 0);
         for item in &items {
@@ -397,6 +396,12 @@ fn no_query() -> SqlError {
 }
 
 #[cold]
+pub(super) fn too_many_items() -> SqlError {
+    let text = format!("a tsquery has at most {ITEMS_MAX} words and operators");
+    SqlError::new(code::PROGRAM_LIMIT, text)
+}
+
+#[cold]
 fn no_question() -> SqlError {
     SqlError::new(code::INTERNAL, "these items are no tsquery")
 }
@@ -423,8 +428,7 @@ impl Reader<'_> {
         loop {
             // It is refused before it takes more memory than a question may.
             if items.len() + waiting.len() > 2 * ITEMS_MAX {
-                let text = format!("a tsquery has at most {ITEMS_MAX} words and operators");
-                return Err(SqlError::new(code::PROGRAM_LIMIT, text));
+                return Err(too_many_items());
             }
             self.skip_blanks();
             match self.next() {

@@ -2,7 +2,7 @@
 
 use super::query::ITEMS_MAX;
 use super::vector::Position;
-use super::{DISTANCE_MAX, Item, Lexeme, Operand, Query, Vector, matches};
+use super::{Asked, Config, DISTANCE_MAX, Item, Lexeme, Operand, Query, Vector, matches, question};
 use crate::error::{SqlError, code};
 use sardonyx_base::random::{Random, seeds};
 
@@ -240,4 +240,30 @@ fn an_answer_that_takes_long_is_looked_at_and_has_a_bound() {
     assert_eq!(refused(matches(&vector, &query, &ended)), "0A000");
     let endless = matches(&vector, &query, &|| Ok(()));
     assert_eq!(refused(endless), code::PROGRAM_LIMIT);
+}
+
+#[test]
+fn questions_look_between_their_words() {
+    let stop = || Err(SqlError::new(code::INTERNAL, "it is to end"));
+    for (text, asked) in [("a b", Asked::Web), ("a & b", Asked::Operators)] {
+        let error = question(Config::Simple, text, asked, &stop).expect_err("it looks");
+        assert_eq!(error.message, "it is to end");
+    }
+}
+
+#[test]
+fn documents_end_at_their_bound() {
+    // It is refused after about a third of its words.
+    let text: Vec<String> = (0..300_000_u32).map(|word| format!("w{word}")).collect();
+    let text = text.join(" ");
+    let looks = std::cell::Cell::new(0);
+    let look = || {
+        looks.set(looks.get() + 1);
+        Ok(())
+    };
+    let error = Config::Simple
+        .vector(&text, &look)
+        .expect_err("it is too long");
+    assert_eq!(error.code, code::PROGRAM_LIMIT);
+    assert!(looks.get() < 150, "{}", looks.get());
 }

@@ -4,7 +4,7 @@ use super::word::{Reader, check_word, is_blank, push_quoted};
 use super::{WEIGHTS, damaged, weight_of};
 use crate::error::{SqlError, as_text, code, shortened};
 use sardonyx::schema::Value;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The last place that differs from later ones.
 pub(super) const PLACE_MAX: u16 = 16_383;
@@ -31,6 +31,54 @@ pub(crate) struct Lexeme {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Vector {
     lexemes: Vec<Lexeme>,
+}
+
+/// The lexemes of a document that is read in the order of its words. It takes no more memory than a value may have.
+#[derive(Default)]
+pub(super) struct Gathered {
+    places: HashMap<String, Vec<Position>>,
+    /// The bytes of the value, as [`Vector::bytes`] counts them.
+    bytes: usize,
+}
+
+impl Gathered {
+    /// Adds a word of no weight at a place that is not before the last one.
+    ///
+    /// # Errors
+    /// `54000` if the value is too long.
+    pub fn add(&mut self, place: u16, word: String) -> Result<(), SqlError> {
+        let place = place.min(PLACE_MAX);
+        let length = word.len();
+        let positions = self.places.entry(word).or_default();
+        if positions.is_empty() {
+            self.bytes += length.next_multiple_of(2) + 2;
+        }
+        let is_new = positions.last().is_none_or(|last| last.place < place);
+        if is_new && positions.len() < PLACES_MAX {
+            positions.push(Position { place, weight: 0 });
+            self.bytes += 2;
+        }
+        match self.bytes > BYTES_MAX {
+            true => Err(too_long(self.bytes)),
+            false => Ok(()),
+        }
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    /// The errors of [`Vector::of`].
+    pub fn vector(self) -> Result<Vector, SqlError> {
+        let lexemes = self.places.into_iter();
+        let lexemes = lexemes.map(|(word, positions)| Lexeme { word, positions });
+        Vector::of(lexemes.collect())
+    }
+}
+
+#[cold]
+fn too_long(bytes: usize) -> SqlError {
+    let text = format!("string is too long for tsvector ({bytes} bytes, max {BYTES_MAX} bytes)");
+    SqlError::new(code::PROGRAM_LIMIT, text)
 }
 
 impl Vector {
@@ -67,12 +115,7 @@ impl Vector {
         }
         let vector = Vector { lexemes };
         match vector.bytes() {
-            bytes if bytes > BYTES_MAX => {
-                let text = format!(
-                    "string is too long for tsvector ({bytes} bytes, max {BYTES_MAX} bytes)"
-                );
-                Err(SqlError::new(code::PROGRAM_LIMIT, text))
-            }
+            bytes if bytes > BYTES_MAX => Err(too_long(bytes)),
             _ => Ok(vector),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A base is made of a directory that follows the log, so the serving host has no work with it. Its files are copied
 //! after a checkpoint and an orderly end: recovery from them gives the database at the base's place. Zeroes of a file
-//! are left out.
+//! are left out. Each part is read back before the head makes it a base: a base for which older ones are deleted was whole.
 //!
 //! Getting it back writes the manifest last: a directory on the way has none, and is marked as one ([`marks`]). A
 //! marked directory is begun again. A directory with data and without the mark has lost its manifest, and is left
@@ -23,9 +23,10 @@ use crate::remote_log::base::{
     BaseFile, BaseHead, BaseName, BasePart, ListedBases, PART_BYTES, list_bases,
 };
 use crate::remote_log::known::STORE_FILE;
-use crate::remote_log::shell::{ask, ask_boundary};
+use crate::remote_log::shell::{ask, ask_boundary, ask_whole};
 use crate::remote_log::store::{LIST_MOST, StoreError};
 use sardonyx_base::crc32c;
+use sardonyx_base::events;
 use sardonyx_base::random::system_random;
 use std::sync::Arc;
 
@@ -176,8 +177,15 @@ impl Putting<'_> {
         Ok(())
     }
 
-    /// From now on it is a base.
+    /// From now on it is a base: each part is read back before, since older bases are deleted for this one.
     fn finish(self) -> Result<(BaseName, BaseHead), OpenError> {
+        if let Err(error) = check_parts(self.remote, &self.name, &self.head, |_| ()) {
+            take_back_if_trimmed(self.remote, self.head.known.identity, &self.name)?;
+            if let Err(left) = remove_base(self.remote, &self.name) {
+                events::warn!(error = %left, "the parts of a base that cannot be read back are left in the store");
+            }
+            return Err(error);
+        }
         self.put(&self.name.head(), self.head.encode().as_bytes())?;
         Ok((self.name, self.head))
     }
@@ -211,9 +219,11 @@ pub fn read_base(
 ) -> Result<BaseHead, OpenError> {
     let head = name.head();
     let read = || remote.store.read_object(&head);
-    let bytes = ask(&remote.patience, read).map_err(RemoteLogError::from)?;
-    let bytes = bytes.ok_or_else(|| impossible(format!("{head} is deleted")))?;
-    let decoded = BaseHead::decode(&head, &bytes).map_err(damaged)?;
+    let decoded = ask_whole(&remote.patience, read, |bytes| {
+        let decoded = bytes.map(|bytes| BaseHead::decode(&head, &bytes));
+        decoded.transpose().map_err(damaged)
+    });
+    let decoded = decoded?.ok_or_else(|| impossible(format!("{head} is deleted")))?;
     match decoded.known.identity == identity && decoded.known.entry.next == name.next_entry {
         true => Ok(decoded),
         false => Err(damaged(format!("{head} is of another database or place"))),
@@ -358,8 +368,15 @@ fn get_parts(
 
 fn get_part(remote: &RemoteLog, object: &str, part: &BasePart) -> Result<Vec<u8>, OpenError> {
     let read = || remote.store.read_object(object);
-    let bytes = ask(&remote.patience, read).map_err(RemoteLogError::from)?;
-    let bytes = bytes.ok_or_else(|| damaged(format!("{object} is missing")))?;
+    let bytes = ask_whole(&remote.patience, read, |bytes| {
+        bytes
+            .map(|bytes| check_part(object, part, bytes))
+            .transpose()
+    });
+    bytes?.ok_or_else(|| damaged(format!("{object} is missing")))
+}
+
+fn check_part(object: &str, part: &BasePart, bytes: Vec<u8>) -> Result<Vec<u8>, OpenError> {
     let found = crc32c::crc32c(&bytes);
     match bytes.len() as u64 == part.bytes && found == part.checksum {
         true => Ok(bytes),
@@ -383,12 +400,22 @@ pub fn check_base(
     mut progress: impl FnMut(u64),
 ) -> Result<u64, OpenError> {
     let head = read_base(remote, identity, name)?;
+    check_parts(remote, name, &head, &mut progress)?;
+    Ok(head.bytes())
+}
+
+fn check_parts(
+    remote: &RemoteLog,
+    name: &BaseName,
+    head: &BaseHead,
+    mut progress: impl FnMut(u64),
+) -> Result<(), OpenError> {
     let parts = head.files.iter().flat_map(|file| &file.parts);
     for (number, part) in parts.enumerate() {
         get_part(remote, &name.part(number), part)?;
         progress(part.bytes);
     }
-    Ok(head.bytes())
+    Ok(())
 }
 
 /// A directory's manifest, made of the newest base of the store, or of the database's beginning, if there is no base.

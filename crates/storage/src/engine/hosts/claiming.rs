@@ -26,11 +26,10 @@ use super::base::manifest_from_store;
 use super::forks;
 use super::lacking::{self, is_in_store};
 use super::lagging::{GoingOn, Lagging, may_begin_anew};
-use super::remote::RemoteLog;
 use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskLock};
 use crate::engine::opening::new_manifest;
-use crate::engine::{OpenError, Replica, StorageOptions, marks};
+use crate::engine::{OpenError, RemoteLog, Replica, StorageOptions, marks};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
 use crate::log::reader::LogReader;
 use crate::log::segment::segment_file;
@@ -42,7 +41,7 @@ use crate::remote_log::RemoteLogError;
 use crate::remote_log::copy::{EntryOfGroups, entry_bytes};
 use crate::remote_log::entry::Entry;
 use crate::remote_log::known::Known;
-use crate::remote_log::shell::{Follower, RemoteWriter, ask, check_entry_before};
+use crate::remote_log::shell::{Follower, RemoteWriter, ask, ask_whole, check_entry_before};
 use crate::remote_log::store::Appended;
 use sardonyx_base::events;
 use std::sync::Arc;
@@ -145,11 +144,11 @@ pub(super) fn impossible(reason: impl Into<String>) -> OpenError {
 pub fn stored_manifest(remote: &RemoteLog) -> Result<Option<Manifest>, OpenError> {
     let store = &remote.store;
     let read = || store.read_object(MANIFEST_OBJECT);
-    let Some(bytes) = ask(&remote.patience, read).map_err(RemoteLogError::from)? else {
-        return Ok(None);
-    };
     let name = format!("{} of {}", MANIFEST_OBJECT, store.place());
-    Ok(Some(Manifest::decode(&name, &bytes)?))
+    ask_whole(&remote.patience, read, |bytes| {
+        let decoded = bytes.map(|bytes| Manifest::decode(&name, &bytes));
+        Ok(decoded.transpose()?)
+    })
 }
 
 /// The directory's manifest, and the store's. Either is made from the other; both, if there is neither.

@@ -89,7 +89,22 @@ pub fn clone_at(
     home: &Arc<dyn Disk>,
     options: &StorageOptions,
     until: CloneUntil,
+    progress: impl FnMut(u64),
+) -> Result<Cloned, OpenError> {
+    clone_or_undo(home, options, until, progress, || ())
+}
+
+/// As [`clone_at`]. If that fails on the way, `undo` is called to remove what it left, with the directory locked: all but
+/// the lock's file, since another process may begin there as soon as the lock is given back.
+///
+/// # Errors
+/// As [`clone_at`].
+pub fn clone_or_undo(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    until: CloneUntil,
     mut progress: impl FnMut(u64),
+    undo: impl FnOnce(),
 ) -> Result<Cloned, OpenError> {
     let Some(remote) = &options.remote else {
         return Err(impossible(
@@ -102,8 +117,24 @@ pub fn clone_at(
             "the directory of the copy has a database: take one that is absent or empty",
         ));
     }
-    let known = begin(home, options, remote, until, &mut progress)?;
-    let mut replica = Replica::open(home, options, known, Some(lock))?;
+    let cloned = clone_locked(home, options, remote, until, &mut progress);
+    if cloned.is_err() {
+        undo();
+    }
+    drop(lock);
+    cloned
+}
+
+/// Makes the copy; the caller holds the directory's lock.
+fn clone_locked(
+    home: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    remote: &RemoteLog,
+    until: CloneUntil,
+    progress: &mut impl FnMut(u64),
+) -> Result<Cloned, OpenError> {
+    let known = begin(home, options, remote, until, progress)?;
+    let mut replica = Replica::open(home, options, known, None)?;
     let (store, patience) = (remote.store.clone(), remote.patience);
     let mut follower = Follower::new(store, known.identity, known.entry, patience);
     let mut entries = 0;
@@ -124,11 +155,10 @@ pub fn clone_at(
         }
     }
     let log = replica.end();
-    let (end, lock) = replica.close_locked();
+    let end = replica.close();
     // From here on it follows no store.
     home.remove(STORE_FILE)?;
     home.sync_directory("")?;
-    drop(lock);
     Ok(Cloned {
         known: Known { log, ..end },
         base: known,

@@ -11,13 +11,14 @@
 //!
 //! Source: TPK paper, section 3, configuration C.
 
+use super::AppendError;
 use crate::checkpoint::{CheckpointStage, Checkpointer};
 use crate::disk::Disk;
 use crate::engine::background::Background;
 use crate::engine::opening::{self, Ready, Writers};
 use crate::engine::{OpenError, StorageOptions};
 use crate::log::pool::BufferPool;
-use crate::log::published::PublishedEnd;
+use crate::log::published::{PublishedEnd, Stored};
 use crate::log::seal::SealedGroup;
 use crate::log::segment::LogPin;
 use crate::log::supply::Admission;
@@ -61,50 +62,17 @@ struct Writing {
     pin: Option<LogPin>,
 }
 
-/// The reason why groups were not appended.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum AppendError {
-    /// The log failed, or is full.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// A group that cannot follow the log.
-    #[error("group {number} was received where group {expected} should come: {reason}")]
-    Chain {
-        /// The number of the group that came.
-        number: u64,
-        /// The number of the group that should come.
-        expected: u64,
-        /// The fault.
-        reason: &'static str,
-    },
-    /// Bytes that are no group.
-    #[error("{bytes} bytes were received where group {expected} should come, and are no group")]
-    NoGroup {
-        /// The received length.
-        bytes: usize,
-        /// The number of the group that should come.
-        expected: u64,
-    },
-    /// An earlier write or sync failed (I7).
-    #[error(
-        "the copy stopped after a failed write ({cause}): nothing is lost; open it again when the cause is removed"
-    )]
-    Poisoned {
-        /// The first failure.
-        cause: Arc<str>,
-    },
-}
-
 impl ReceivingEngine {
     /// Opens the directory of a copy: recovers it like a database. The caller holds the lock. Of the options
-    /// those count that are not fixed when a database is made.
+    /// those count that are not fixed when a database is made. The groups before `stored_before` are known to be those of the
+    /// store: of the others recovery may have taken some from a checkpoint that are cut off here.
     ///
     /// # Errors
     /// The errors of opening a database.
     pub fn open(
         home: &Arc<dyn Disk>,
         options: &StorageOptions,
+        stored_before: u64,
     ) -> Result<ReceivingEngine, OpenError> {
         options.forget_kept();
         let ready = opening::open(home, options, Writers::Other)?;
@@ -143,8 +111,9 @@ impl ReceivingEngine {
         };
         let mut threads = Threads::new(supervisor);
         background.start(&mut threads);
+        let stored = Stored::Before(stored_before.min(end.group));
         Ok(ReceivingEngine {
-            published: PublishedEnd::create(&disk, &manifest, end),
+            published: PublishedEnd::create(&disk, &manifest, end, stored),
             disk,
             places,
             recorded: Mutex::new(end),
@@ -277,7 +246,8 @@ impl ReceivingEngine {
             position,
             tail: last.history_checksum().into(),
         });
-        self.published.publish(position);
+        // It came from there, and follows what is here.
+        self.published.publish_stored(position);
         match &writing.pin {
             Some(pin) => pin.advance(last.lsn),
             None => writing.pin = self.background.segments.pin(last.lsn),

@@ -1,55 +1,20 @@
-//! A database whose log is in a store, too: the options of that, and the thread that carries the log there.
+//! A database whose log is in a store, too: its opening, and the thread that carries the log there.
 
 use super::claiming::{Claimed, impossible};
 use super::lacking::{check_may_begin_anew, claim_and_open};
 use crate::checkpoint::{CheckpointPlace, CheckpointStage};
 use crate::disk::Disk;
 use crate::engine::opening::Ready;
-use crate::engine::{OpenError, StorageOptions};
+use crate::engine::{DurableAt, OpenError, RemoteLog, StorageOptions};
+use crate::log::published::Stored;
 use crate::log::segment::Segments;
 use crate::log::writer::{LogWriter, SendsAhead};
 use crate::remote_log::copy::{Closing, StoreCopy};
 use crate::remote_log::in_store::InStore;
-use crate::remote_log::objects::RemotePlace;
-use crate::remote_log::shell::Patience;
 use crate::supervisor::Threads;
 use std::sync::Arc;
 
-/// The place at which a transaction is durable when it is acknowledged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum DurableAt {
-    /// Here. The store follows a moment behind: a takeover by another host may lose transactions that it lacks.
-    Local,
-    /// Here and in the store: no acknowledged transaction is lost with either of them.
-    #[default]
-    Both,
-    /// In the store. A group is written here before, but a sync of this disk is not waited for: it follows. After a
-    /// power cut the store has groups that the log here lacks, and the next opening takes them from there.
-    Remote,
-}
-
-/// A log in a store.
-#[derive(Clone, Debug)]
-pub struct RemoteLog {
-    /// Keeps the entries of the log; other hosts read them there.
-    pub store: Arc<dyn RemotePlace>,
-    /// The place at which a transaction is durable when it is acknowledged.
-    pub durable_at: DurableAt,
-    /// The time for which the store is asked again, when the database is opened and closed. While it is open, an
-    /// append to the log is repeated until there is an answer.
-    pub patience: Patience,
-}
-
 impl RemoteLog {
-    /// In this store, durable there and here.
-    pub fn new(store: Arc<dyn RemotePlace>) -> Self {
-        RemoteLog {
-            store,
-            durable_at: DurableAt::default(),
-            patience: Patience::default(),
-        }
-    }
-
     /// Checks that a database can be opened with these options and this store, before anything is done.
     pub(in crate::engine) fn check(
         &self,
@@ -129,6 +94,14 @@ impl Remote {
     /// The progress of the store with the log.
     pub fn in_store(&self) -> &Arc<InStore> {
         &self.in_store
+    }
+
+    /// The part of the published log that the store has.
+    pub fn stored(&self) -> Stored {
+        match self.durable_at {
+            DurableAt::Local => Stored::Before(self.in_store.state().end.group),
+            DurableAt::Both | DurableAt::Remote => Stored::All,
+        }
     }
 
     /// Sets the log's writing: nothing is durable before the store has it, or before this disk does.

@@ -56,7 +56,7 @@ impl Replica {
         known: Known,
         lock: Option<Box<dyn DiskLock>>,
     ) -> Result<Replica, OpenError> {
-        let engine = ReceivingEngine::open(home, &options.of_follower())?;
+        let engine = ReceivingEngine::open(home, &options.of_follower(), known.log.group)?;
         // Its recovery has made the compared log stable.
         known.write(&**home)?;
         Ok(Replica {
@@ -149,7 +149,7 @@ impl Replica {
                     lasts.push((entry, of_entry.last().map(|(last, _)| *last)));
                     groups.extend(of_entry);
                 }
-                // Those before it are sound.
+                // The groups before it are sound.
                 Err(error) => {
                     outcome = Err(error.into());
                     break;

@@ -243,7 +243,7 @@ impl World {
     /// An answer with bytes may be damaged on its way, and the next ones are whole.
     fn maybe_damaged(&mut self, from: Asker, answer: Answer) -> Answer {
         let whole = &mut self.processes[from.process].whole;
-        if self.quiet || *whole > 0 || from.channel == Channel::Trim || !self.random.chance(1, 25) {
+        if self.quiet || *whole > 0 || !self.random.chance(1, 25) {
             *whole = whole.saturating_sub(1);
             return answer;
         }

@@ -89,7 +89,7 @@ fn elements_before_a_list_find_their_place_without_a_way_down() {
     // Each leaf has two insertions before the tree looks there first, and is full at the end.
     assert!(near > 1000 * (LEAF_ENTRIES - 5) / LEAF_ENTRIES, "{near}");
     lists.pair.check();
-    // Where another leaf is before or behind, the way down decides.
+    // If another leaf is before or behind, the way down decides.
     let far = (0..1000_u64).filter(|number| lists.insert(10 + number * 7919 % 1009, 0));
     assert!(far.count() < 100);
     lists.pair.check();

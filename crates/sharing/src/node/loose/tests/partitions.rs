@@ -3,9 +3,9 @@
 use super::proxy::Proxy;
 use super::together::serve;
 use super::{LONG, register};
-use crate::node::NodeError;
 use crate::node::loose::{LooseNode, LooseOptions};
 use crate::node::tests::bank::{self, value};
+use crate::node::{NodeError, TableNode};
 use crate::protocol::{Division, UpdateStrategy};
 use sardonyx_base::random::Random;
 use sardonyx_base::token::Token;
@@ -239,17 +239,19 @@ fn a_node_whose_page_server_is_away_beyond_its_patience_stops() {
     let node = super::join(members.path(), &options);
     node.run(|tx| tx.write(3, 0, &[1])).unwrap();
     node.check().unwrap();
+    node.check_runs().unwrap();
     drop(server);
     let unknown = node.run(|tx| tx.write(3, 0, &[2]));
     assert!(
         matches!(unknown, Err(NodeError::Unreachable { .. })),
         "{unknown:?}"
     );
-    let stopped = node.check();
-    assert!(
-        matches!(stopped, Err(NodeError::Stopped { .. })),
-        "{stopped:?}"
-    );
+    for stopped in [node.check(), node.check_runs()] {
+        assert!(
+            matches!(stopped, Err(NodeError::Stopped { .. })),
+            "{stopped:?}"
+        );
+    }
     assert!(node.run(|tx| tx.read(3, 0..1)).is_err());
 }
 

@@ -1,15 +1,15 @@
 //! Tables made, changed and dropped in a transaction, as any other change of pages: it is atomic, durable, and seen by every
 //! node in its next transaction.
 //!
-//! A column that is added touches no row, nor one that is dropped or renamed. An index is built, and a column widened, in
-//! one transaction, so the size of a table for which that is possible is bounded by what a transaction may write.
+//! A column that is added touches no row, nor one that is dropped or renamed. An index is built, and a column widened,
+//! in one transaction. So the most that a transaction may write bounds the size of such a table.
 
 use super::super::super::NodeError;
 use super::super::catalogue::{self, TableInfo, differs, unknown};
+use super::super::change::checked_key;
 use super::super::dropping;
 use super::super::entries::{self, Keys};
 use super::super::range::OwnedRow;
-use super::super::records::checked_key;
 use super::super::space;
 use super::super::view::View;
 use super::NodeTables;

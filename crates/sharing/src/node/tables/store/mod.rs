@@ -13,14 +13,14 @@ mod constraints;
 mod define;
 mod index;
 mod read;
-mod verbs;
+mod records;
 mod write;
 
 pub use index::NodeEntries;
 
 use super::super::NodeError;
 use super::super::transaction::Transaction;
-use super::super::work::Savepoint;
+use super::super::work::WorkPoint;
 use super::access::Access;
 use super::catalogue::TableInfo;
 use super::entries;
@@ -28,8 +28,8 @@ use super::known::Tables;
 use super::range::OwnedRow;
 use super::view::View;
 use sardonyx_base::error::Error;
-use sardonyx_rows::TableError;
 use sardonyx_rows::constraints::{self as rules, Due, HeldReference, HeldReferences};
+use sardonyx_rows::{Savepoint, TableError};
 use sardonyx_storage::tree::Intent;
 use std::cell::RefCell;
 use std::fmt;
@@ -43,22 +43,8 @@ pub struct NodeTables<'t> {
     held: HeldReferences,
     /// Rows that are looked up by their keys will be changed.
     changes_found: bool,
-}
-
-/// A savepoint of a transaction, to [return](NodeTables::return_to) to in the same transaction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NodeMark(u64);
-
-impl NodeMark {
-    #[doc(hidden)]
-    pub fn numbered(number: u64) -> Self {
-        NodeMark(number)
-    }
-
-    #[doc(hidden)]
-    pub fn number(self) -> u64 {
-        self.0
-    }
+    /// The row that was found last to be changed, with its key, until something is changed: its page is locked for writing.
+    to_change: RefCell<Option<(Vec<u8>, OwnedRow)>>,
 }
 
 impl Transaction<'_> {
@@ -91,6 +77,7 @@ impl<'t> NodeTables<'t> {
             tables,
             held,
             changes_found: false,
+            to_change: RefCell::default(),
         })
     }
 
@@ -130,6 +117,7 @@ impl<'t> NodeTables<'t> {
         &mut self,
         change: impl FnOnce(&mut View<'_>) -> Result<R, NodeError>,
     ) -> Result<R, NodeError> {
+        self.to_change = RefCell::default();
         let mut view = View::new(&mut **self.access.get_mut());
         let done = change(&mut view)?;
         view.finish()?;
@@ -142,26 +130,36 @@ impl<'t> NodeTables<'t> {
         key: &[u8],
         intent: Intent,
     ) -> Result<Option<OwnedRow>, NodeError> {
+        let is_it = |(of, row): &&(Vec<u8>, OwnedRow)| row.info.root == info.root && of == key;
+        if let Some((_, row)) = self.to_change.borrow().as_ref().filter(is_it) {
+            return Ok(Some(row.clone()));
+        }
         let found = self.look(|view| entries::get(view, info.root, key, intent))?;
-        found.map(|bytes| OwnedRow::of(info, bytes)).transpose()
+        let found = found.map(|bytes| OwnedRow::of(info, bytes)).transpose()?;
+        if let (Intent::Write, Some(row)) = (intent, &found) {
+            *self.to_change.borrow_mut() = Some((key.to_vec(), row.clone()));
+        }
+        Ok(found)
     }
 
     /// The catalogue is another now.
     fn changed(&mut self) -> Result<(), NodeError> {
         let access = &mut **self.access.get_mut();
         access.used().defined();
+        self.to_change = RefCell::default();
         self.tables = Tables::of(access)?;
         Ok(())
     }
 
-    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
-        self.access.get_mut().savepoint()
+    fn point(&mut self) -> Result<WorkPoint, NodeError> {
+        self.access.get_mut().point()
     }
 
-    fn roll_back(&mut self, to: Savepoint) -> Result<(), NodeError> {
+    fn roll_back(&mut self, to: WorkPoint) -> Result<(), NodeError> {
         let access = &mut **self.access.get_mut();
         access.roll_back(to)?;
         access.used().rolled_back();
+        self.to_change = RefCell::default();
         self.tables = Tables::of(access)?;
         Ok(())
     }
@@ -171,7 +169,7 @@ impl<'t> NodeTables<'t> {
         &mut self,
         steps: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        let before = self.savepoint()?;
+        let before = self.point()?;
         let result = steps(self);
         if result.is_err() {
             self.roll_back(before)?;
@@ -179,39 +177,42 @@ impl<'t> NodeTables<'t> {
         result
     }
 
-    /// Marks how far the transaction has come, to [return](NodeTables::return_to) there.
-    pub fn mark(&mut self) -> NodeMark {
+    /// Marks how far the transaction has come, to [go back](NodeTables::rollback_to) there.
+    pub fn savepoint(&mut self) -> Savepoint {
         // A node that has stopped commits nothing any more.
-        let savepoint = self.savepoint().unwrap_or_default();
+        let point = self.point().unwrap_or_default();
         let marks = &mut self.access.get_mut().used().marks;
-        let number = marks.push(savepoint);
+        let savepoint = marks.push(point);
         self.held.mark(marks.len() - 1);
-        NodeMark(number)
+        savepoint
     }
 
-    /// Undoes the changes since the transaction marked a place. The mark stays; marks that were made behind it do not.
+    /// Undoes the changes since a savepoint. The savepoint stays; later ones do not.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such mark, or not any more; why the node does not go on.
-    pub fn return_to(&mut self, mark: NodeMark) -> Result<(), Error> {
-        let found = self.access.get_mut().used().marks.find(mark.0);
-        let (position, savepoint) = found.ok_or(TableError::NoMark)?;
-        self.roll_back(savepoint)?;
+    /// [`Error::Refused`] if there is no such savepoint, or not any more; why the node does not go on.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<(), Error> {
+        let (position, point) = self.marked(savepoint)?;
+        self.roll_back(point)?;
         self.access.get_mut().used().marks.truncate(position + 1);
         self.held.return_to(position);
         Ok(())
     }
 
-    /// Forgets a mark, and those that were made behind it. Later changes stay.
+    /// Forgets a savepoint, and later ones. The changes since stay.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such mark, or not any more.
-    pub fn release(&mut self, mark: NodeMark) -> Result<(), Error> {
-        let marks = &mut self.access.get_mut().used().marks;
-        let (position, _) = marks.find(mark.0).ok_or(TableError::NoMark)?;
-        marks.truncate(position);
+    /// [`Error::Refused`] if there is no such savepoint, or not any more.
+    pub fn release(&mut self, savepoint: Savepoint) -> Result<(), Error> {
+        let (position, _) = self.marked(savepoint)?;
+        self.access.get_mut().used().marks.truncate(position);
         self.held.release(position);
         Ok(())
+    }
+
+    fn marked(&mut self, savepoint: Savepoint) -> Result<(usize, WorkPoint), TableError> {
+        let marks = &self.access.get_mut().used().marks;
+        marks.find(savepoint).ok_or(TableError::NoSavepoint)
     }
 
     /// References that do not hold are noted from now on, or refused at once again, until the transaction ends. Noted

@@ -35,7 +35,7 @@ impl FoundRow for OwnedRow {
 impl RecordRow for OwnedRow {
     /// The columns are looked up in the row's format.
     fn to_record<R: Record>(&self, _: &R::Columns) -> Result<R, TableError> {
-        Ok(self.info.record_of(&self.bytes)?)
+        self.info.format.record_of(&self.bytes)
     }
 }
 

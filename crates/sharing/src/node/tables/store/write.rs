@@ -1,16 +1,15 @@
 //! Changing the rows of nodes' tables by their columns' numbers.
 
 use super::super::catalogue::TableInfo;
-use super::super::entries::{self, Keys};
+use super::super::change::checked_key;
+use super::super::entries;
 use super::super::range::OwnedRow;
-use super::super::records::checked_key;
 use super::NodeTables;
 use sardonyx_rows::constraints::{self as rules, check_unreferenced};
 use sardonyx_rows::row::same;
 use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::{RowWriter, TableError, WriteRows};
 use sardonyx_storage::tree::Intent;
-use std::ops::Bound;
 use std::sync::Arc;
 
 /// The key of a row, as bytes in the order of the values.
@@ -86,13 +85,16 @@ impl NodeTables<'_> {
         self.check_references_of(info, after, changes)
     }
 
-    /// The row with a key, which will be changed.
+    /// The row with a key, at which there is one, which will be changed.
     pub(super) fn row_to_change(
         &self,
         info: &Arc<TableInfo>,
         key: &[u8],
-    ) -> Result<Option<OwnedRow>, TableError> {
-        Ok(self.row_with_key(info, key, Intent::Write)?)
+    ) -> Result<OwnedRow, TableError> {
+        let found = self.row_with_key(info, key, Intent::Write)?;
+        found.ok_or_else(|| TableError::StaleRow {
+            table: info.format.table().to_string(),
+        })
     }
 
     /// A new row with the defaults that are computed, as bytes.
@@ -161,10 +163,7 @@ impl WriteRows for NodeTables<'_> {
     fn update_row(&mut self, table: u16, at: Key, row: &RowWriter<'_>) -> Result<(), TableError> {
         let info = self.info(table)?.clone();
         self.as_one(&info, |this| {
-            let Some(before) = this.row_to_change(&info, &at)? else {
-                let table = info.format.table().to_string();
-                return Err(TableError::StaleRow { table });
-            };
+            let before = this.row_to_change(&info, &at)?;
             let after = info.format.unconditional_change(&before.bytes, row)?;
             this.replace(&info, &at, &before.bytes, &after)
         })
@@ -181,13 +180,10 @@ impl WriteRows for NodeTables<'_> {
         rules::take_row(self, table, at)
     }
 
+    /// The row is locked for writing, as by `find_row`: two transactions that read rows so, and then change them, would be a
+    /// deadlock each time that they meet.
     fn row_behind(&self, table: u16, place: Option<Key>) -> Result<Option<Key>, TableError> {
-        let info = self.info(table)?;
-        let keys = Keys {
-            lower: place.map_or(Bound::Unbounded, Bound::Excluded),
-            upper: Bound::Unbounded,
-        };
-        let found = self.look(|view| entries::keys(view, info.root, &keys, 1))?;
-        Ok(found.into_iter().next())
+        let root = self.info(table)?.root;
+        Ok(self.look(|view| entries::key_to_change(view, root, place.as_deref()))?)
     }
 }

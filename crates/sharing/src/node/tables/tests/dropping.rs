@@ -45,7 +45,7 @@ fn older_handles_are_told_and_pages_come_back<P: Place>() -> Result<(), NodeErro
     let mut first = None;
     for round in 0..6 {
         fill(&one)?;
-        let found = other.run(|tx| tx.rows("notes")?.count_rows())?;
+        let found = other.run(|tx| tx.rows("notes")?.count())?;
         assert_eq!(found, 60);
         let pages = one.check_tables()?;
         assert_eq!((pages.tables, pages.marks), (2, 2 * round));
@@ -172,7 +172,7 @@ fn an_older_version_opens_and_a_newer_one_is_refused_by_its_number<P: Place>()
     assert_eq!(written(&node)?, 1);
     node.run(|tx| tx.tables()?.rename_table("notes", "words"))?;
     assert_eq!(written(&node)?, 2);
-    assert_eq!(place.join()?.run(|tx| tx.rows("words")?.count_rows())?, 1);
+    assert_eq!(place.join()?.run(|tx| tx.rows("words")?.count())?, 1);
     node.run(|tx| tx.write(0, 8, &3_u32.to_le_bytes()))?;
     let refused = place
         .join()?

@@ -188,7 +188,22 @@ on_both!(
     a_deadlock_s_victim_is_run_again,
     a_wait_for_a_page_is_ended_from_outside_and_leaves_nothing,
     marks_and_held_references_are_the_transactions,
+    a_savepoint_of_another_transaction_is_refused,
 );
+
+fn a_savepoint_of_another_transaction_is_refused<P: Place>() -> Result<(), NodeError> {
+    let place = P::new();
+    let node = place.join()?;
+    node.table::<Account>()?;
+    let before = node.run(|tx| Ok::<_, NodeError>(tx.tables()?.savepoint()))?;
+    node.run(|tx| {
+        let mut tables = tx.tables()?;
+        let own = tables.savepoint();
+        assert!(tables.rollback_to(before).is_err() && tables.release(before).is_err());
+        tables.release(own)?;
+        Ok::<_, NodeError>(())
+    })
+}
 
 fn marks_and_held_references_are_the_transactions<P: Place>() -> Result<(), NodeError> {
     let place = P::new();
@@ -199,23 +214,26 @@ fn marks_and_held_references_are_the_transactions<P: Place>() -> Result<(), Node
     node.create_table("parents", schema)?;
     node.create_table("children", referring)?;
     node.run(|tx| {
-        let first = tx.tables()?.mark();
+        let first = tx.tables()?.savepoint();
         tx.rows("parents")?.insert(&[("id", 1.into())])?;
-        let second = tx.tables()?.mark();
+        let second = tx.tables()?.savepoint();
         assert_ne!(first, second);
         tx.rows("parents")?.insert(&[("id", 2.into())])?;
-        tx.tables()?.return_to(second)?;
-        assert_eq!(tx.rows("parents")?.count_rows()?, 1);
-        tx.tables()?.return_to(first)?;
-        assert_eq!(tx.rows("parents")?.count_rows()?, 0);
+        tx.tables()?.rollback_to(second)?;
+        assert_eq!(tx.rows("parents")?.count()?, 1);
+        tx.tables()?.rollback_to(first)?;
+        assert_eq!(tx.rows("parents")?.count()?, 0);
         assert!(
-            tx.tables()?.return_to(second).is_err(),
+            tx.tables()?.rollback_to(second).is_err(),
             "it was made behind"
         );
-        let third = tx.tables()?.mark();
+        let third = tx.tables()?.savepoint();
         tx.rows("parents")?.insert(&[("id", 3.into())])?;
-        assert!(tx.tables()?.return_to(second).is_err(), "not the third one");
-        tx.tables()?.return_to(third)?;
+        assert!(
+            tx.tables()?.rollback_to(second).is_err(),
+            "not the third one"
+        );
+        tx.tables()?.rollback_to(third)?;
         tx.tables()?.hold_references(true);
         tx.rows("children")?
             .insert(&[("id", 1.into()), ("of", 7.into())])?;
@@ -240,7 +258,7 @@ fn marks_and_held_references_are_the_transactions<P: Place>() -> Result<(), Node
     let told = orphaned.unwrap_err().to_string();
     assert!(told.contains("refers"), "{told}");
     node.run(|tx| {
-        assert_eq!(tx.rows("children")?.count_rows()?, 1);
+        assert_eq!(tx.rows("children")?.count()?, 1);
         Ok(())
     })
 }

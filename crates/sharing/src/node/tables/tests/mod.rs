@@ -6,6 +6,7 @@ pub mod family;
 mod histories;
 mod journals;
 mod limits;
+mod locks;
 pub mod model;
 pub mod place;
 mod processes;

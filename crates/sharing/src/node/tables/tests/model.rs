@@ -8,7 +8,7 @@ use crate::node::tables::entries::{self, Keys};
 use crate::node::tables::known::{Known, Used};
 use crate::node::tables::view::View;
 use crate::node::tables::{catalogue, space};
-use crate::node::work::Savepoint;
+use crate::node::work::WorkPoint;
 use crate::protocol::LockMode;
 use sardonyx_base::random::Random;
 use sardonyx_rows::RowFormat;
@@ -78,11 +78,11 @@ impl Access for Plain {
         &mut self.used
     }
 
-    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
+    fn point(&mut self) -> Result<WorkPoint, NodeError> {
         unreachable!("an operation on a tree has none")
     }
 
-    fn roll_back(&mut self, _: Savepoint) -> Result<(), NodeError> {
+    fn roll_back(&mut self, _: WorkPoint) -> Result<(), NodeError> {
         unreachable!("an operation on a tree has none")
     }
 }

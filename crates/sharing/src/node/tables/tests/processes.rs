@@ -1,7 +1,7 @@
-//! Debit-credit on typed rows by processes that are killed at random points. The sums over accounts, tellers,
-//! branches and the history are equal, and every acknowledged transaction is in the history and in the journal once.
-//! The history's rows are of any length and go again, so that trees grow and shrink, and values in pages of their
-//! own come and go.
+//! Debit-credit on typed rows by processes that are killed at random points. The sums over accounts, tellers, branches
+//! and the history are equal, and every acknowledged transaction is in the history and in the journal once. The
+//! history's rows are of any length, and are deleted again. So trees grow and shrink, and values in pages of their own
+//! come and go.
 
 use super::place::BUFFER_PAGES;
 use super::verbs::account;

@@ -1,14 +1,15 @@
 //! Counts of the pages that operations read: each is locked and copied, so no page is read needlessly.
 
 use super::place::{Place, on_both};
+use super::verbs::{Account, account};
 use crate::node::tables::access::{Access, Change};
 use crate::node::tables::known::{Known, Used};
 use crate::node::tables::store::NodeTables;
-use crate::node::work::Savepoint;
+use crate::node::work::WorkPoint;
 use crate::node::{NodeError, TableNode};
 use crate::protocol::LockMode;
 use sardonyx_rows::schema::{ForeignKey, Schema, Type, Value};
-use sardonyx_rows::{DefineRows, ReadRows, Rows};
+use sardonyx_rows::{DefineRows, ReadRows, Rows, records};
 use sardonyx_storage::tree::Page;
 
 /// A transaction, and the pages that are read in it.
@@ -51,11 +52,11 @@ impl Access for Counted<'_> {
         self.access.used()
     }
 
-    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
-        self.access.savepoint()
+    fn point(&mut self) -> Result<WorkPoint, NodeError> {
+        self.access.point()
     }
 
-    fn roll_back(&mut self, to: Savepoint) -> Result<(), NodeError> {
+    fn roll_back(&mut self, to: WorkPoint) -> Result<(), NodeError> {
         self.access.roll_back(to)
     }
 }
@@ -181,7 +182,48 @@ fn a_row_in_hand_is_not_read_again_to_be_checked<P: Place>() -> Result<(), NodeE
     Ok(())
 }
 
+/// A row that is found to be changed is not found again: one look for it, and one for its place.
+fn a_row_that_is_changed_is_looked_for_once<P: Place>() -> Result<(), NodeError> {
+    let place = P::new();
+    let node = place.join()?;
+    let accounts = node.table::<Account>()?;
+    node.run(|tx| (0..2000).try_for_each(|id| tx.insert(accounts, &account(id, 0))))?;
+    let number = accounts.number();
+    // The catalogue's version is looked at in each transaction.
+    let catalogue = pages_read(&node, |_| Ok(()))?;
+    let look = pages_read(&node, |tables| {
+        Ok(tables.get_row(number, &[7.into()]).map(drop)?)
+    })? - catalogue;
+    assert!(look > 1, "{look}");
+    let by_name = pages_read(&node, |tables| {
+        let change = [("balance", 1.into())];
+        assert!(Rows::numbered(tables, number)?.update(&[7.into()], &change)?);
+        Ok(())
+    })?;
+    let as_record = pages_read(&node, |tables| {
+        let change = |account: &mut Account| {
+            account.balance += 1;
+            Ok::<_, NodeError>(())
+        };
+        let changed = records::try_update(tables, accounts, &7, change)?;
+        assert!(changed.is_some());
+        Ok(())
+    })?;
+    let removed = pages_read(&node, |tables| {
+        let removed = records::remove(tables, accounts, &7)?;
+        assert_eq!(removed, Some(account(7, 2)));
+        // It is looked for again.
+        assert_eq!(records::remove(tables, accounts, &7)?, None);
+        Ok(())
+    })?;
+    let changed = [by_name, as_record].map(|pages| pages - catalogue);
+    assert_eq!(changed, [2 * look, 2 * look]);
+    assert_eq!(removed - catalogue, 3 * look);
+    Ok(())
+}
+
 on_both!(
+    a_row_that_is_changed_is_looked_for_once,
     rows_are_looked_at_for_references_that_are_new,
     a_row_in_hand_is_not_read_again_to_be_checked,
 );

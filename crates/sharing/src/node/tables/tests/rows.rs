@@ -14,7 +14,7 @@ use crate::node::tables::tests::model::{format, row};
 use crate::node::tables::view::View;
 use crate::node::tables::{PagesInUse, catalogue};
 use crate::node::tests::world::{Page, Script, Stage, World};
-use crate::node::work::Savepoint;
+use crate::node::work::WorkPoint;
 use crate::protocol::{LockMode, Outcome, PageId, TransactionId, UpdateStrategy};
 use sardonyx_base::random::Random;
 use sardonyx_storage::log::record::encoded_bytes;
@@ -160,11 +160,11 @@ impl Access for Granted<'_> {
         &mut self.used
     }
 
-    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
-        Ok(self.shell.local.savepoint(self.transaction))
+    fn point(&mut self) -> Result<WorkPoint, NodeError> {
+        Ok(self.shell.local.point(self.transaction))
     }
 
-    fn roll_back(&mut self, to: Savepoint) -> Result<(), NodeError> {
+    fn roll_back(&mut self, to: WorkPoint) -> Result<(), NodeError> {
         let local = &mut self.shell.local;
         local.roll_back(self.transaction, to);
         for (page, copy) in self.changed.iter_mut() {
@@ -398,11 +398,11 @@ impl<F: FnMut(u64, &mut tree::Page)> Access for Stored<F> {
         &mut self.1
     }
 
-    fn savepoint(&mut self) -> Result<Savepoint, NodeError> {
+    fn point(&mut self) -> Result<WorkPoint, NodeError> {
         unreachable!("nothing is changed")
     }
 
-    fn roll_back(&mut self, _: Savepoint) -> Result<(), NodeError> {
+    fn roll_back(&mut self, _: WorkPoint) -> Result<(), NodeError> {
         unreachable!("nothing is changed")
     }
 }

@@ -4,8 +4,8 @@ use super::place::{Place, on_both};
 use crate::node::{NodeError, TableNode};
 use sardonyx_base::error::Error;
 use sardonyx_base::resident::Resident;
-use sardonyx_rows::schema::{Schema, Type, Value};
-use sardonyx_rows::{TableError, record};
+use sardonyx_rows::schema::{Schema, Type, Value, ValueRef};
+use sardonyx_rows::{DefineRows, ReadRow, TableError, record};
 
 #[derive(Clone, Copy, PartialEq, Debug, Resident)]
 #[repr(C)]
@@ -34,6 +34,7 @@ on_both!(
     rows_by_name_are_checked_and_survive_a_restart,
     a_type_that_is_not_the_table_is_refused_and_so_are_others_handles,
     threads_of_several_nodes_lose_no_transfer,
+    a_record_put_in_place_of_another_leaves_added_columns_as_they_are,
     a_schema_of_main_memory_whose_shapes_have_one_length_keeps_its_values,
 );
 
@@ -117,9 +118,46 @@ fn records_by_every_verb_and_seen_by_the_other_node<P: Place>() -> Result<(), No
         Err::<(), _>(NodeError::TooManyTables)
     });
     assert!(failed.is_err());
+    let failed = one.run(|tx| {
+        let changed = tx.try_update(accounts, 9, |account| {
+            account.balance = 0;
+            Err::<(), _>(NodeError::TooManyTables)
+        });
+        assert!(matches!(changed, Err(NodeError::TooManyTables)));
+        assert_eq!(tx.get(accounts, 9)?, Some(account(9, 104)));
+        assert_eq!(tx.retain(accounts, |account| account.id >= 300)?, 99);
+        assert_eq!(tx.count(accounts)?, 400);
+        assert_eq!((tx.clear(accounts)?, tx.clear(accounts)?), (400, 0));
+        Err::<(), _>(NodeError::TooManyTables)
+    });
+    assert!(failed.is_err());
     let pages = other.check_tables()?;
     assert_eq!((pages.tables, pages.rows), (1, 499));
     Ok(())
+}
+
+/// As in main memory.
+fn a_record_put_in_place_of_another_leaves_added_columns_as_they_are<P: Place>()
+-> Result<(), NodeError> {
+    let place = P::new();
+    let node = place.join()?;
+    let accounts = node.table::<Account>()?;
+    node.run(|tx| {
+        tx.put(accounts, &account(1, 1))?;
+        tx.tables()?
+            .add_column("accounts", "extra", Type::I64, false, 7.into())?;
+        tx.rows("accounts")?
+            .update(&[1.into()], &[("extra", 9.into())])?;
+        assert!(tx.put(accounts, &account(1, 2))?);
+        assert!(!tx.put(accounts, &account(2, 3))?);
+        let rows = tx.rows("accounts")?;
+        for (id, balance, extra) in [(1, 2, 9), (2, 3, 7)] {
+            let row = rows.get(&[id.into()])?.expect("it is there");
+            assert_eq!(row.value_of("balance")?, ValueRef::Int(balance));
+            assert_eq!(row.value_of("extra")?, ValueRef::Int(extra));
+        }
+        Ok::<_, NodeError>(())
+    })
 }
 
 fn rows_by_name_are_checked_and_survive_a_restart<P: Place>() -> Result<(), NodeError> {
@@ -229,7 +267,7 @@ fn rows_by_name_are_checked_and_survive_a_restart<P: Place>() -> Result<(), Node
             .get(&["Ada".into(), 4_u64.into()])?
             .expect("it is there");
         assert_eq!(row.get("note")?, Value::from(long.as_str()));
-        assert_eq!(rows.count_rows()?, 20);
+        assert_eq!(rows.count()?, 20);
         assert!(rows.delete(&["Ada".into(), 4_u64.into()])?);
         Ok::<(), NodeError>(())
     })?;

@@ -178,6 +178,7 @@ impl Compiling<'_> {
                 }))
             }
             (Shape::Void | Shape::Rows(_), None) => Ok(Step::Give(None)),
+            (_, None) if !self.outs.is_empty() => Ok(Step::Give(None)),
             (Shape::Void, Some(_)) => Err(SqlError::new(
                 code::DATATYPE_MISMATCH,
                 "RETURN cannot have a parameter in function returning void",
@@ -187,6 +188,11 @@ impl Compiling<'_> {
                 "RETURN cannot have a parameter in function returning set",
             )
             .hint("Use RETURN NEXT or RETURN QUERY.")),
+            (_, Some(_)) if !self.outs.is_empty() => Err(SqlError::new(
+                code::DATATYPE_MISMATCH,
+                "RETURN cannot have a parameter in function with OUT parameters",
+            )),
+            (Shape::OneRow(_), Some(text)) => self.give_one_row(text),
             (_, Some(text)) => Ok(Step::Give(Some(self.expression(text)?))),
             (_, None) => Err(SqlError::syntax("missing expression at or near \";\"")),
         }
@@ -198,6 +204,9 @@ impl Compiling<'_> {
             return Err(no_rows("RETURN NEXT"));
         };
         let Some(text) = text else {
+            if !self.outs.is_empty() {
+                return Ok(Step::GiveNext(self.outs.clone()));
+            }
             let Returns::Table(columns) = &self.definition.returns else {
                 return Err(SqlError::syntax("RETURN NEXT must have a parameter"));
             };
@@ -207,17 +216,16 @@ impl Compiling<'_> {
             });
             return Ok(Step::GiveNext(places.collect()));
         };
-        let name = text.trim().to_ascii_lowercase();
-        let tables = self.scopes.iter().rev().flat_map(|scope| &scope.tables);
-        let mut records = tables.filter(|table| table.alias == name && table.is_aside);
-        if let Some(record) = records.next() {
-            let places = record.columns.iter().map(|column| column.place);
-            let places: Vec<usize> = places.collect();
+        if let Some(places) = self.fields_named(text) {
             if places.len() != columns.len() {
                 let text = "wrong record type supplied in RETURN NEXT";
                 return Err(SqlError::new(code::DATATYPE_MISMATCH, text));
             }
-            return Ok(Step::GiveNext(places));
+            let places = places.iter().map(|place| place.at);
+            return Ok(Step::GiveNext(places.collect()));
+        }
+        if let Returns::RowsOf(_) | Returns::RowsOfType(_) = self.definition.returns {
+            return Ok(Step::GiveNextOf(self.fields_of(text)?));
         }
         if columns.len() != 1 {
             return Err(SqlError::syntax(

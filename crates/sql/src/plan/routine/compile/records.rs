@@ -1,13 +1,15 @@
 //! Records: variables that get their columns from queries. Each set of columns that a record gets has places of its own, once:
 //! two queries of the same columns fill the same places. The text behind a query reads the columns that the record has there.
-//! Where it may have one set or another, as behind two branches, it has none: such a text is refused.
+//! After two branches that give it different sets, it has none: a text that reads it there is refused.
 
 use super::super::code::{Place, Query, Step};
 use super::Compiling;
 use crate::error::{SqlError, code};
 use crate::expression::{ScopeColumn, ScopeTable};
+use crate::lexer::written_tokens;
 use crate::parse::{Target, Variable};
 use crate::types::TypeSpec;
+use sqlparser::tokenizer::Token;
 
 /// A record of a block.
 pub(super) struct Record {
@@ -239,17 +241,21 @@ impl Compiling<'_> {
         places
     }
 
-    /// An error of a text that reads a record which may have one set of columns or another.
+    /// An error of a text that reads a record which may have one set of columns or another, or has none yet.
     pub(super) fn of_mixed(&self, error: SqlError, text: &str) -> SqlError {
         let is_unknown = [code::UNKNOWN_COLUMN, code::UNKNOWN_TABLE].contains(&error.code);
-        let lower = text.to_lowercase();
+        if !is_unknown {
+            return error;
+        }
         let mut records = self.records.iter();
         let record = records.find(|record| {
             record.is_open
-                && record.now == Now::Mixed
-                && lower.contains(&format!("{}.", record.name))
+                && !matches!(record.now, Now::Of(_))
+                && is_named(&error.message, &record.name)
+                && is_read(text, &record.name)
         });
-        match record.filter(|_| is_unknown) {
+        match record {
+            Some(record) if record.now == Now::Empty => unassigned(&record.name),
             Some(record) => refused(&record.name),
             None => error,
         }
@@ -287,6 +293,37 @@ impl Compiling<'_> {
             (variable, _) => variable.is_none(),
         }
     }
+}
+
+/// True if the error of an unknown name is about a record, or a column of it.
+fn is_named(message: &str, record: &str) -> bool {
+    let mut words = message.split_whitespace();
+    words.any(|word| match word.strip_prefix(record) {
+        Some(rest) => rest.starts_with('.'),
+        None => word.trim_matches('"') == record,
+    })
+}
+
+/// True if a text reads a column of a record.
+fn is_read(text: &str, record: &str) -> bool {
+    let tokens = written_tokens(text).unwrap_or_default();
+    tokens.windows(2).any(|pair| match &pair[0].token {
+        Token::Word(word) => {
+            let is_it = match word.quote_style {
+                Some(_) => word.value == record,
+                None => word.value.eq_ignore_ascii_case(record),
+            };
+            is_it && pair[1].token == Token::Period
+        }
+        _ => false,
+    })
+}
+
+#[cold]
+fn unassigned(name: &str) -> SqlError {
+    let text = format!("record \"{name}\" is not assigned yet");
+    let error = SqlError::new(code::NOT_IN_PREREQUISITE_STATE, text);
+    error.detail("The tuple structure of a not-yet-assigned record is indeterminate.")
 }
 
 #[cold]

@@ -1,0 +1,6 @@
+BEGIN;
+CREATE TYPE mood AS ENUM ('sad', 'ok');
+ALTER TABLE people ADD COLUMN mood mood NOT NULL DEFAULT 'ok';
+CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.mood := 'sad'; RETURN NEW; END; $$;
+CREATE TRIGGER people_touch BEFORE UPDATE ON people FOR EACH ROW EXECUTE FUNCTION touch();
+COMMIT;

@@ -1,0 +1,152 @@
+//! `pg_cancel_backend` and `pg_terminate_backend` over sockets: the answers of sessions that others end, idle, in a
+//! transaction and in a statement.
+
+use crate::common::{Running, Socket, postgres_alone, query};
+use postgres::Client;
+use postgres::error::SqlState;
+
+/// A client with its session's number, by its cancel key.
+fn begin(running: &Running) -> (Socket, u32) {
+    let mut socket = running.socket();
+    let mut body = 0x0003_0000u32.to_be_bytes().to_vec();
+    body.extend(b"user\0ada\0database\0bank\0application_name\0waits\0\0");
+    socket.send(&(body.len() as u32 + 4).to_be_bytes());
+    socket.send(&body);
+    let mut number = 0;
+    while let Some((kind, body)) = socket.message() {
+        match kind {
+            b'K' => number = u32::from_be_bytes(body[..4].try_into().unwrap()),
+            b'Z' => break,
+            _ => {}
+        }
+    }
+    (socket, number)
+}
+
+fn call(client: &mut Client, function: &str, number: u32) -> bool {
+    let text = format!("SELECT {function}({number})");
+    client.query_one(&text, &[]).unwrap().get(0)
+}
+
+/// The severity and the code of an error.
+fn severity_and_code(body: &[u8]) -> (String, String) {
+    let fields = body.split(|byte| *byte == 0);
+    let fields = fields.map(|field| String::from_utf8_lossy(field).into_owned());
+    let field = |letter: char| {
+        let mut fields = fields.clone();
+        let found = fields.find(|field| field.starts_with(letter));
+        found
+            .map(|field| field[1..].to_string())
+            .unwrap_or_default()
+    };
+    (field('S'), field('C'))
+}
+
+/// The rest of the connection is one error: the end of the session.
+fn is_ended(socket: &mut Socket) {
+    let rest = socket.rest();
+    let told: Vec<_> = rest
+        .iter()
+        .map(|(kind, body)| (*kind as char, severity_and_code(body)))
+        .collect();
+    assert_eq!(told, [('E', ("FATAL".to_string(), "57P01".to_string()))]);
+}
+
+/// Waits until a session is in a statement that sleeps.
+fn until_it_sleeps(client: &mut Client, number: u32) {
+    let text = format!(
+        "SELECT wait_event FROM pg_stat_activity WHERE pid = {number} AND state = 'active'"
+    );
+    loop {
+        let rows = client.query(&text, &[]).unwrap();
+        if rows
+            .iter()
+            .any(|row| row.get::<_, Option<String>>(0).as_deref() == Some("PgSleep"))
+        {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_session_that_is_ended_is_told_and_its_transaction_is_over() {
+    let running = Running::start(postgres_alone());
+    let mut client = running.client();
+    client
+        .batch_execute("CREATE TABLE t (id int PRIMARY KEY)")
+        .unwrap();
+    // An idle one.
+    let (mut socket, number) = begin(&running);
+    assert!(call(&mut client, "pg_terminate_backend", number));
+    is_ended(&mut socket);
+    // In a transaction, which the table shows.
+    let (mut socket, number) = begin(&running);
+    socket.send(&query("BEGIN; INSERT INTO t VALUES (1)"));
+    socket.until(b'Z');
+    let seen = "SELECT state, application_name, client_addr::text, backend_start <= xact_start FROM pg_stat_activity WHERE pid = $1";
+    let row = client.query_one(seen, &[&(number as i32)]).unwrap();
+    let texts: [String; 3] = [0, 1, 2].map(|at| row.get(at));
+    assert_eq!(texts, ["idle in transaction", "waits", "127.0.0.1/32"]);
+    assert!(row.get::<_, bool>(3));
+    assert!(call(&mut client, "pg_terminate_backend", number));
+    is_ended(&mut socket);
+    assert_eq!(
+        client
+            .query_one("SELECT count(*) FROM t", &[])
+            .unwrap()
+            .get::<_, i64>(0),
+        0
+    );
+    // In a statement, and in a copy.
+    let (mut socket, number) = begin(&running);
+    socket.send(&query("SELECT pg_sleep(1000)"));
+    until_it_sleeps(&mut client, number);
+    assert!(call(&mut client, "pg_terminate_backend", number));
+    is_ended(&mut socket);
+    let (mut socket, number) = begin(&running);
+    socket.send(&query("COPY t FROM STDIN"));
+    socket.until(b'G');
+    assert!(call(&mut client, "pg_terminate_backend", number));
+    is_ended(&mut socket);
+    // The end is awaited.
+    let (mut socket, number) = begin(&running);
+    let text = format!("SELECT pg_terminate_backend({number}, 60000)");
+    assert!(client.query_one(&text, &[]).unwrap().get::<_, bool>(0));
+    is_ended(&mut socket);
+    let own: i32 = client
+        .query_one("SELECT pg_backend_pid()", &[])
+        .unwrap()
+        .get(0);
+    let error = client
+        .query_one("SELECT pg_terminate_backend($1)", &[&own])
+        .unwrap_err();
+    // The client may see the end of the connection first.
+    assert!(
+        error.is_closed() || error.code() == Some(&SqlState::ADMIN_SHUTDOWN),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn a_statement_that_is_cancelled_fails_and_its_session_goes_on() {
+    let running = Running::start(postgres_alone());
+    let mut client = running.client();
+    let (mut socket, number) = begin(&running);
+    // A session that does nothing has nothing to cancel.
+    assert!(call(&mut client, "pg_cancel_backend", number));
+    socket.send(&query("SELECT 1"));
+    assert_eq!(socket.until(b'Z'), "TDCZ");
+    socket.send(&query("SELECT pg_sleep(1000)"));
+    until_it_sleeps(&mut client, number);
+    assert!(call(&mut client, "pg_cancel_backend", number));
+    let (kind, body) = socket.message().unwrap();
+    assert_eq!(
+        (kind, severity_and_code(&body)),
+        (b'E', ("ERROR".into(), "57014".into()))
+    );
+    socket.until(b'Z');
+    assert!(!call(&mut client, "pg_cancel_backend", 4_000_000));
+    socket.send(&query("SELECT 1"));
+    assert_eq!(socket.until(b'Z'), "TDCZ");
+}

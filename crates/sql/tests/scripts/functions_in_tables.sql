@@ -1,0 +1,148 @@
+# Functions of users in what a table keeps: expressions and conditions of indexes, CHECK, generated columns. A function whose
+# body is one expression in SQL stands there by its body.
+
+statement ok
+create function in_mask(mask bit(8), state text) returns boolean language sql immutable as $$ select case state when 'available' then get_bit(mask, 7) when 'running' then get_bit(mask, 1) else 0 end = 1; $$
+
+statement ok
+create function folded(text) returns text language sql immutable strict as 'select lower(trim($1))'
+
+statement ok
+create function twice(n int) returns bigint language sql immutable return n * 2 + length(folded('  A '))
+
+statement ok
+create table jobs (id serial primary key, key text, state text not null default 'available', mask bit(8), name text, n int check (twice(n) < 100), both bigint generated always as (twice(n) + 1) stored)
+
+statement ok
+create unique index jobs_once on jobs (key) where key is not null and mask is not null and in_mask(mask, state)
+
+statement ok
+create index jobs_folded on jobs (folded(name), public.folded(key) desc)
+
+query
+select indexname from pg_indexes where tablename = 'jobs' order by 1
+----
+jobs_folded
+jobs_once
+jobs_pkey
+
+query
+insert into jobs (key, mask, n) values ('a', B'10000001', 1) on conflict (key) where key is not null and mask is not null and in_mask(mask, state) do update set n = 50 returning id, n, both
+----
+1|1|4
+
+query
+insert into jobs (key, mask, n) values ('a', B'10000001', 1) on conflict (key) where key is not null and mask is not null and in_mask(mask, state) do update set n = 40 returning id, n, both
+----
+1|40|82
+
+statement error 23505
+insert into jobs (key, mask) values ('a', B'00000001')
+
+statement ok
+insert into jobs (key, mask, state) values ('a', B'00000001', 'running')
+
+statement error 23514
+insert into jobs (n) values (50)
+
+statement ok
+alter table jobs add constraint jobs_name check (folded(name) <> 'none')
+
+statement error 23514
+insert into jobs (name) values (' NONE ')
+
+statement ok
+alter table jobs add column short text generated always as (left(folded(name), 2)) stored
+
+statement ok
+insert into jobs (name) values (' ADA ')
+
+query
+select short from jobs where folded(name) = 'ada'
+----
+ad
+
+# The table keeps the body that the function had.
+
+statement ok
+create or replace function folded(text) returns text language sql immutable strict as 'select upper($1)'
+
+statement ok
+insert into jobs (name) values ('Bob')
+
+query
+select short from jobs where name = 'Bob'
+----
+bo
+
+# Others are refused.
+
+statement ok
+create function changes(n int) returns int language sql as 'select n'
+
+statement error 42P17
+create index on jobs (changes(n))
+----
+functions in index expression must be marked IMMUTABLE
+
+statement ok
+create function counted(n int) returns bigint language sql immutable as 'select count(*) from jobs where id = n'
+
+statement error 0A000
+create index on jobs (counted(n))
+
+statement ok
+create function stepped(n int) returns int language plpgsql immutable as $$ begin return n + 1; end $$
+
+statement error 0A000
+create index on jobs (stepped(n))
+
+statement error 42883
+create index on jobs (not_there(n))
+
+statement ok
+create function itself(n int) returns int language sql immutable as 'select n'
+
+statement ok
+create or replace function itself(n int) returns int language sql immutable as 'select itself(n + 1)'
+
+statement error 54001
+create index on jobs (itself(n))
+
+# The arguments are of the parameters' types, or become it without a cast.
+statement ok
+create table given (name text, part numeric, small smallint, list text[])
+
+statement ok
+create function of_int(n int) returns int language sql immutable as 'select n + 1'
+
+statement error 42883
+create index on given (of_int(name))
+
+statement error 42883
+create unique index on given (of_int(part))
+
+statement error 42883
+alter table given add check (of_int(part) > 0)
+
+statement error 42883
+create table given2 (part numeric, check (of_int(part) > 0))
+
+statement error 42883
+alter table given add column more int generated always as (of_int(part)) stored
+
+statement ok
+create index on given (of_int(small), of_int(of_int(small)), of_int(name::int))
+
+# An element of an argument.
+statement ok
+create function first_of(v text[]) returns text language sql immutable as 'select v[1]'
+
+statement ok
+create unique index on given (first_of(list))
+
+statement ok
+insert into given (list) values ('{x,a}'), ('{y,a}')
+
+statement error 23505
+insert into given (list) values ('{x,b}')
