@@ -19,6 +19,7 @@
 
 mod bytes;
 mod compare;
+mod escaped;
 mod span;
 mod text;
 mod values;
@@ -30,7 +31,8 @@ pub use values::KeyValues;
 use crate::error::TableError;
 use crate::layout::{PageKind, PageLayout, PageUse};
 use crate::schema::{IndexDefinition, KEY_BYTES_MAX, NullBit, Schema, Type, Value};
-use crate::values::{Reference, borrow_value, read_value};
+use crate::values::Reference;
+use escaped::{has_zero, push_escaped, push_variable};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 
@@ -532,41 +534,6 @@ fn make_canonical(bytes: &mut [u8]) {
     }
 }
 
-/// Appends text or bytes, and their end.
-#[inline]
-fn push_escaped(value: &[u8], key: &mut KeyBytes) {
-    push_beginning(value, key);
-    key.extend(&[0, 0]);
-}
-
-/// True if one of the bytes is zero. Looks at all of them, a word of them at a time: values are short, and those with a
-/// zero are few, so that to stop early would cost more.
-#[inline]
-fn has_zero(value: &[u8]) -> bool {
-    const ONES: u64 = u64::MAX / 0xff;
-    // The high bit of each byte that is zero, and of none below the first such byte.
-    let zeroes = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
-    let (words, rest) = value.as_chunks();
-    let found = words
-        .iter()
-        .fold(0, |found, word| found | zeroes(u64::from_le_bytes(*word)));
-    found != 0 || rest.contains(&0)
-}
-
-/// Appends the beginning of text or bytes.
-#[inline]
-fn push_beginning(value: &[u8], key: &mut KeyBytes) {
-    if !has_zero(value) {
-        return key.extend(value);
-    }
-    for part in value.split_inclusive(|&byte| byte == 0) {
-        key.extend(part);
-        if part.ends_with(&[0]) {
-            key.push(0xff);
-        }
-    }
-}
-
 #[cold]
 fn shape_at<P: PageRead + ?Sized>(pages: &P, row: Address) -> Result<u8, TableError>
 where
@@ -578,29 +545,6 @@ where
         // Opening found that it is a page of rows.
         _ => 0,
     })
-}
-
-/// Appends a text or bytes of a row.
-fn push_variable<P: PageRead + ?Sized>(
-    pages: &P,
-    reference: &Reference,
-    key: &mut KeyBytes,
-) -> Result<(), TableError>
-where
-    TableError: From<P::Error>,
-{
-    if reference.cell().is_none() {
-        push_escaped(reference.start(), key);
-        return Ok(());
-    }
-    if let Some(value) = borrow_value(pages, reference, "")? {
-        push_escaped(value, key);
-        return Ok(());
-    }
-    let mut value = Vec::new();
-    read_value(pages, reference, "", &mut value)?;
-    push_escaped(&value, key);
-    Ok(())
 }
 
 #[cfg(test)]

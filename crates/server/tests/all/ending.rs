@@ -3,7 +3,6 @@
 
 use crate::common::{Running, Socket, postgres_alone, query};
 use postgres::Client;
-use postgres::error::SqlState;
 
 /// A client with its session's number, by its cancel key.
 fn begin(running: &Running) -> (Socket, u32) {
@@ -114,18 +113,10 @@ fn a_session_that_is_ended_is_told_and_its_transaction_is_over() {
     let text = format!("SELECT pg_terminate_backend({number}, 60000)");
     assert!(client.query_one(&text, &[]).unwrap().get::<_, bool>(0));
     is_ended(&mut socket);
-    let own: i32 = client
-        .query_one("SELECT pg_backend_pid()", &[])
-        .unwrap()
-        .get(0);
-    let error = client
-        .query_one("SELECT pg_terminate_backend($1)", &[&own])
-        .unwrap_err();
-    // The client may see the end of the connection first.
-    assert!(
-        error.is_closed() || error.code() == Some(&SqlState::ADMIN_SHUTDOWN),
-        "{error:?}"
-    );
+    // Its own one. A driver may report the end of the connection in the place of the error, so the socket is read.
+    let (mut socket, _) = begin(&running);
+    socket.send(&query("SELECT pg_terminate_backend(pg_backend_pid())"));
+    is_ended(&mut socket);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The work of an open transaction does not grow with its earlier changes: counted in its own rows that it reads.
 
 mod planted_faults;
+mod unnoted;
 mod updates;
 
 use super::changed::{Key, looked_at};
@@ -536,43 +537,6 @@ fn own_rows_between_two_places_are_those_that_a_walk_finds() {
         let sorted: Vec<Key> = keys.iter().map(|key| key.as_slice().into()).collect();
         assert_eq!(span.has_one_of(&sorted), !walked.is_empty(), "{span:?}");
     }
-}
-
-#[test]
-fn reads_that_are_not_noted_keep_no_bytes() {
-    let (_space, open, [items, _]) = begun(3);
-    open.get_row(items, &[Value::Int(1)]).expect("read");
-    let before = open.bytes.get();
-    let read = |key: i128| {
-        let found = open.get_row(items, &[Value::Int(key)]).expect("read");
-        assert!(found.is_some(), "{key}");
-    };
-    open.unnoted(&mut || read(2));
-    assert_eq!(open.bytes.get(), before);
-    read(2);
-    assert!(open.bytes.get() > before);
-}
-
-#[test]
-fn rows_that_were_walked_without_notes_are_noted_when_they_are_walked_again() {
-    let (mut space, open, [items, _]) = begun(3);
-    let walk = || {
-        let (mut place, mut found) = (None, 0);
-        while let Some(behind) = open.row_behind(items, place).expect("read") {
-            place = Some(behind);
-            found += 1;
-        }
-        assert_eq!(found, 3);
-    };
-    open.unnoted(&mut || walk());
-    let mut log = GroupBuilder::with_capacity(1 << 16);
-    let mut tx = space.begin(&mut log);
-    let mut rows = tx.rows("items").expect("a table");
-    rows.insert(&item(7)).expect("inserted");
-    open.compared(&tx, &[]).expect("nothing was noted");
-    walk();
-    let phantom = open.compared(&tx, &[]).expect_err("it has read all rows");
-    assert!(phantom.is_conflict(), "{phantom}");
 }
 
 #[test]
