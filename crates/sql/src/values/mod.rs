@@ -10,6 +10,7 @@ pub(crate) mod cast;
 mod collation_names;
 pub(crate) mod collations;
 pub(crate) mod composites;
+pub(crate) mod equality_keys;
 pub(crate) mod exact;
 pub(crate) mod hashes;
 pub(crate) mod hstore;
