@@ -2,7 +2,7 @@
 
 use super::aggregates::{GROUPING, no_grouping};
 use super::cast::Coercion;
-use super::coercion::number_of;
+use super::comparable::number_of;
 use super::compile::Compiler;
 use super::functions::{GREATEST, LEAST, LOWER, UPPER, resolve};
 use super::named_arguments::has_names;

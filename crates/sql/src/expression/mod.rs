@@ -20,6 +20,7 @@ mod check;
 mod coercion;
 mod collating;
 mod common_type;
+mod comparable;
 mod compile;
 mod datum;
 mod drawing;
@@ -76,7 +77,8 @@ pub(crate) use check::{
     NamedColumn, Use, declared_check, declared_expression, not_immutable, program_check,
     row_condition, scope_of_columns, stored_check, stored_expression,
 };
-pub(crate) use coercion::{distinguishable, literal_as, ordered, sortable};
+pub(crate) use coercion::literal_as;
+pub(crate) use comparable::{distinguishable, ordered, sortable};
 pub(crate) use compile::Compiler;
 pub(crate) use datum::Datum;
 pub(crate) use drawing::check_rights;

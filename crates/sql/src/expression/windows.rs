@@ -5,7 +5,7 @@
 
 use super::calls::function_name;
 use super::cast::Coercion;
-use super::coercion::{distinguishable, sortable};
+use super::comparable::{distinguishable, sortable};
 use super::compile::Compiler;
 use super::functions::unknown;
 use super::trees::parts_of_function;
