@@ -71,7 +71,7 @@ pub(crate) mod window;
 mod windows;
 
 pub(crate) use crate::values::cast::{crosses_zone, writes_intervals};
-pub(crate) use around::{Around, Drafted, DraftedQuery, OuterColumn, Queries};
+pub(crate) use around::{Around, Drafted, DraftedQuery, OuterColumn, PlannedRoutine, Queries};
 pub(crate) use catalogue::Catalogue;
 pub(crate) use check::{
     NamedColumn, Use, declared_check, declared_expression, not_immutable, program_check,
@@ -94,7 +94,7 @@ use literal::word;
 pub(crate) use moments::kept_expression;
 pub(crate) use order::{SortKey, in_order, is_descending, sort_key};
 pub(crate) use parameters::Parameters;
-pub(crate) use routine_calls::{PlannedRoutine, is_known};
+pub(crate) use routine_calls::is_known;
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
 pub(crate) use shown::{shown_check, with_names};
 pub(crate) use subquery::{Compared, InnerQuery, Question, Subquery};
