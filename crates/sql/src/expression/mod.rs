@@ -42,6 +42,7 @@ mod named_arguments;
 mod network_operators;
 mod null_beside;
 mod operator_errors;
+mod operator_trees;
 mod operators;
 mod order;
 mod ordered_sets;
