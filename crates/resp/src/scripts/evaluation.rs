@@ -100,7 +100,7 @@ impl Scripts {
     }
 
     /// Does something with an interpreter.
-    fn with<T, S: State>(
+    pub(super) fn with<T, S: State>(
         &self,
         data: &mut Data<'_, S>,
         act: impl FnOnce(&mut Interpreter, &mut Data<'_, S>) -> Result<T, Failure>,
