@@ -238,7 +238,7 @@ pub(crate) fn name(command: &Command, line: &Line) -> Option<&'static str> {
     Some(found.name)
 }
 
-/// A command of a line with its subcommand.
+/// Looks for the subcommand in the line.
 #[inline]
 pub(crate) fn named(command: &'static Command, line: &Line) -> Named {
     Named {
