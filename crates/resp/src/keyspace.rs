@@ -1,8 +1,9 @@
 //! The keyspace: a database's tables as keys, shared by all sessions.
 
 use crate::channels::{Messages, Sending};
-use crate::data::databases::{Counts, PAIRS, counts};
-use crate::data::tables::{BY_ID, BY_NUMBER, ELEMENTS, PRIMARY};
+use crate::data::databases::{Counts, counts};
+use crate::data::table_names::{ELEMENTS, PAIRS};
+use crate::data::tables::{BY_ID, BY_NUMBER, PRIMARY};
 use crate::data::{Data, Numbers, Room};
 use crate::failure::Failure;
 use crate::followed::{FollowedKeys, TakesState};

@@ -69,7 +69,7 @@ mod statistics;
 mod tracking;
 
 pub use command::line::{Line, PART_BYTES_MAX, PARTS_MAX, ProtocolError};
-pub use data::{KEY_BYTES_MAX, databases::KEY_TABLES};
+pub use data::{KEY_BYTES_MAX, table_names::KEY_TABLES};
 pub use failure::Failure;
 pub use followed::TakesState;
 pub use functions::{Called, FunctionCall, Functions, Listed, Within};

@@ -7,8 +7,7 @@
 //! Invariants: there are as many counts as commands, [`ERRORS_MAX`] kinds of errors, and [`SAMPLES_MAX`] samples of an
 //! event, whatever clients send. No lock is held while a command runs.
 
-use crate::command::line::Line;
-use crate::command::{Command, FAST, subcommands};
+use crate::command::{FAST, Named};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,29 +22,12 @@ const SAMPLES_MAX: usize = 160;
 /// Times of up to 2 to the power of so many microseconds have a bucket; longer ones are in the last.
 const BUCKETS: usize = 32;
 
-/// A command, and its subcommand if it has any.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Named {
-    pub command: &'static Command,
-    pub subcommand: Option<&'static str>,
-}
-
-impl Named {
-    #[inline]
-    pub fn of(command: &'static Command, line: &Line) -> Named {
-        Named {
-            command,
-            subcommand: subcommands::name(command, line),
-        }
-    }
-
-    fn key(self) -> Key {
-        (self.command.name, self.subcommand.unwrap_or_default())
-    }
-}
-
 /// The names of a command and its subcommand; the second one is empty if it has none.
 type Key = (&'static str, &'static str);
+
+fn key(named: Named) -> Key {
+    (named.command.name, named.subcommand.unwrap_or_default())
+}
 
 fn text((command, subcommand): Key) -> String {
     match subcommand {
@@ -151,7 +133,7 @@ impl Statistics {
         let mut are_fast = true;
         for (named, [answered, failed, refused]) in &tally.commands {
             are_fast &= named.command.is(FAST);
-            let count = all.commands.entry(named.key()).or_default();
+            let count = all.commands.entry(key(*named)).or_default();
             let calls = answered + failed;
             count.calls += calls;
             count.failed += failed;
@@ -188,7 +170,7 @@ impl Statistics {
     #[cfg(feature = "lua")]
     pub fn count_inner(&self, named: Named, is_error: bool) {
         let mut all = self.locked();
-        let count = all.commands.entry(named.key()).or_default();
+        let count = all.commands.entry(key(named)).or_default();
         count.calls += 1;
         count.failed += u64::from(is_error);
     }

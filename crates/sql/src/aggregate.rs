@@ -9,7 +9,7 @@ mod running;
 pub(crate) use moments::Spread;
 pub(crate) use ordered_set::OrderedSet;
 pub(crate) use pairs::Pair;
-pub(crate) use running::{Accumulator, key_of, key_of_row};
+pub(crate) use running::Accumulator;
 
 use crate::error::{SqlError, code};
 use crate::expression::{Case, Comparison, Expr, SortKey, Typed, is_row};

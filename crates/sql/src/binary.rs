@@ -8,6 +8,7 @@
 
 mod arrays;
 mod numerics;
+mod ranges;
 
 pub use crate::error::as_text;
 use crate::error::{SqlError, code, malformed};
@@ -17,7 +18,7 @@ use crate::values::hstore::Hstore;
 use crate::values::infinity::is_infinite;
 use crate::values::intervals::Interval;
 use crate::values::search::{Query, Vector};
-use crate::values::{bits, composites, networks, objects, ranges, records, zoned_times};
+use crate::values::{bits, composites, networks, objects, records, zoned_times};
 use sardonyx::schema::{Value, ValueRef};
 
 /// The byte before the text of a `jsonb` in the binary format.
@@ -83,7 +84,7 @@ pub fn encode_binary(
         (SqlType::Inet | SqlType::Cidr, ValueRef::Bytes(bytes)) => networks::send(kind, bytes, out),
         (SqlType::Record, ValueRef::Bytes(bytes)) => send_record(bytes, scratch, out)?,
         (kind, ValueRef::Bytes(bytes)) if kind.is_range() => {
-            ranges::send(kind, bytes, scratch, out)?;
+            ranges::write(kind, bytes, scratch, out)?;
         }
         (SqlType::Jsonb | SqlType::Jsonpath, ValueRef::Text(text)) => {
             out.push(JSONB_VERSION);
@@ -231,7 +232,7 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
         }
         SqlType::Inet | SqlType::Cidr => return networks::receive(kind, bytes),
         SqlType::Bit | SqlType::Varbit => return bits::receive(bytes),
-        kind if kind.is_range() => return ranges::receive(kind, bytes),
+        kind if kind.is_range() => return ranges::read(kind, bytes),
         SqlType::OneChar => match bytes {
             [0] => Value::Text(String::new()),
             [byte] if byte.is_ascii() => Value::Text(char::from(*byte).to_string()),

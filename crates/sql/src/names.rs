@@ -2,7 +2,7 @@
 
 use crate::error::{SqlError, code};
 use crate::types::NamedCollation;
-use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+use sqlparser::ast::{Function, Ident, ObjectName, ObjectNamePart};
 
 /// The schema of unqualified names.
 pub(crate) const PUBLIC: &str = "public";
@@ -47,6 +47,21 @@ pub(crate) fn qualified(name: &ObjectName) -> Result<(Option<String>, String), S
     match is_this_database(&parts) {
         true => Ok((schema, last)),
         false => Err(wrong_parts(&parts_of(name)?, true)),
+    }
+}
+
+/// The name of a function, without `pg_catalog.` before it.
+pub(crate) fn function_name(function: &Function) -> Result<String, SqlError> {
+    let (schema, name) = qualified(&function.name)?;
+    match schema.as_deref() {
+        None | Some("pg_catalog" | "public" | "information_schema") => Ok(name),
+        Some(_) => Err(SqlError::new(
+            code::UNKNOWN_FUNCTION,
+            format!(
+                "function {} does not exist",
+                parts_of(&function.name)?.join(".")
+            ),
+        )),
     }
 }
 

@@ -21,12 +21,6 @@ use std::sync::Arc;
 const CHANNEL_BYTES: usize = 64;
 /// The first length of a payload that is too long, in bytes.
 const PAYLOAD_BYTES: usize = 8000;
-/// The most bytes of a transaction's notifications, each counted with [`sardonyx_base::channels::MESSAGE_BYTES`].
-const TRANSACTION_BYTES_MAX: usize = 8 << 20;
-/// The most channels that a session listens to.
-const CHANNELS_MAX: usize = 10_000;
-/// The most changes of these in a transaction.
-const CHANGES_MAX: usize = 100_000;
 
 /// The effects of a transaction besides its rows.
 #[derive(Debug, Default)]

@@ -15,6 +15,7 @@ use crate::expression::{Environment, Lists, StatementContext};
 use crate::plan::access::Path;
 use crate::plan::{Plan, Planned};
 use crate::source::{KeyRange, Source};
+use crate::values::equality_keys;
 use sardonyx::Snapshot;
 use sardonyx::schema::{IndexDefinition, Schema, Value};
 use sardonyx_rows::ScanPlace;
@@ -224,7 +225,7 @@ impl RangePlace {
                 key.push(row.value(*column)?.to_value());
             }
             let mut apart = Vec::new();
-            (key.iter()).for_each(|value| crate::aggregate::key_of(value.as_ref(), &mut apart));
+            (key.iter()).for_each(|value| equality_keys::key_of(value.as_ref(), &mut apart));
             match apart == self.last_apart && !self.last.is_empty() {
                 true => self.met += 1,
                 false => (self.last, self.last_apart, self.met) = (key, apart, 1),

@@ -17,7 +17,7 @@ use crate::values::json_tree::Json;
 use crate::values::jsonpath::JsonPath;
 use crate::values::search::{Query, Vector};
 use crate::values::zones::{SessionZone, distance};
-use crate::values::{bits, composites, networks, objects, ranges, records};
+use crate::values::{bits, composites, json_text, networks, objects, ranges, records};
 use floats::encode_float;
 use sardonyx::schema::{NonFinite, Value, ValueRef};
 use std::fmt::Write;
@@ -72,7 +72,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
             }),
         },
         SqlType::Jsonb => Json::read(text).and_then(|json| json.value()),
-        SqlType::Json => crate::values::json::check(text).and_then(|()| stored_text(text)),
+        SqlType::Json => json_text::check(text).and_then(|()| stored_text(text)),
         SqlType::Jsonpath => {
             stored_text(text).and_then(|_| Ok(JsonPath::read(text)?.text().into()))
         }

@@ -1,4 +1,4 @@
-//! The types of SQL: their names and numbers in PostgreSQL's catalogue, and the engine's types for them.
+//! The types of SQL, and the engine's types for them. [`known`] has their names and numbers in PostgreSQL's catalogue.
 
 mod composites;
 mod enums;
@@ -11,7 +11,6 @@ mod written;
 
 pub use composites::CompositeType;
 pub(crate) use composites::{CompositeField, composite_depth};
-use enums::Definition;
 pub use enums::EnumType;
 pub(crate) use enums::{
     LABEL_BYTES_MAX, LABELS_MAX, Label, enum_named, position_behind, position_between,
@@ -20,7 +19,6 @@ pub use spec::TypeSpec;
 pub(crate) use written::{NamedTypes, OwnTypes, dimensions_of, unknown_type};
 
 pub use crate::values::collations::{Collation, NamedCollation};
-use known::{ALL, ARRAYS};
 use sardonyx::schema::{Type, Value};
 use sardonyx_rows::ranges::RangeOf;
 
@@ -179,119 +177,6 @@ pub enum SqlType {
 pub(crate) const FREE_SCALE: u8 = 18;
 
 impl SqlType {
-    fn row(self) -> &'static (SqlType, u32, &'static str, i16) {
-        let found = ALL.iter().find(|(kind, ..)| *kind == self);
-        found.unwrap_or(&ALL[7])
-    }
-
-    /// Its number in PostgreSQL's catalogue.
-    pub fn oid(self) -> u32 {
-        match self {
-            SqlType::Enum(of) => of.definition().oid,
-            SqlType::EnumArray(of) => of.definition().oid + 1,
-            SqlType::Composite(of) => of.definition().oid,
-            SqlType::CompositeArray(of) => of.definition().oid + 1,
-            _ => self.row().1,
-        }
-    }
-
-    /// The number by which functions get it: it is unique among the types of all databases of this process.
-    pub(crate) fn number(self) -> u32 {
-        match self {
-            SqlType::Enum(of) => of.number(false),
-            SqlType::EnumArray(of) => of.number(true),
-            SqlType::Composite(of) => of.definition().number(false),
-            SqlType::CompositeArray(of) => of.definition().number(true),
-            _ => self.oid(),
-        }
-    }
-
-    /// The type with such a number.
-    pub(crate) fn from_number(number: u32) -> Option<SqlType> {
-        let Some((entry, of_array)) = Definition::of_number(number) else {
-            return SqlType::from_oid(number);
-        };
-        let of = (EnumType::of_entry(entry), CompositeType::of_entry(entry));
-        Some(match (entry.fields.is_some(), of_array) {
-            (false, false) => SqlType::Enum(of.0),
-            (false, true) => SqlType::EnumArray(of.0),
-            (true, false) => SqlType::Composite(of.1),
-            (true, true) => SqlType::CompositeArray(of.1),
-        })
-    }
-
-    /// The type of PostgreSQL's own with this number.
-    pub fn from_oid(oid: u32) -> Option<SqlType> {
-        let found = ALL.iter().find(|(_, number, ..)| *number == oid);
-        found.map(|(kind, ..)| *kind)
-    }
-
-    /// The type of a name in SQL or the catalogue.
-    pub fn named(name: &str) -> Option<SqlType> {
-        SqlType::all().find(|kind| kind.name() == name || kind.internal_name() == name)
-    }
-
-    /// Its name in SQL.
-    pub fn name(self) -> &'static str {
-        match self {
-            SqlType::Enum(of) => &of.definition().name,
-            SqlType::EnumArray(of) => &of.definition().array_name,
-            SqlType::Composite(of) => &of.definition().name,
-            SqlType::CompositeArray(of) => &of.definition().array_name,
-            _ => self.row().2,
-        }
-    }
-
-    /// Its name in `pg_type`.
-    pub fn internal_name(self) -> &'static str {
-        match self {
-            SqlType::Enum(of) => &of.definition().internal_name,
-            SqlType::EnumArray(of) => &of.definition().array_internal_name,
-            SqlType::Composite(of) => &of.definition().internal_name,
-            SqlType::CompositeArray(of) => &of.definition().array_internal_name,
-            SqlType::Bool => "bool",
-            SqlType::Int2 => "int2",
-            SqlType::Int4 => "int4",
-            SqlType::Int8 => "int8",
-            SqlType::Float4 => "float4",
-            SqlType::Float8 => "float8",
-            SqlType::Varchar => "varchar",
-            SqlType::Char => "bpchar",
-            SqlType::OneChar => "char",
-            SqlType::Time => "time",
-            SqlType::Timestamp => "timestamp",
-            SqlType::Timestamptz => "timestamptz",
-            SqlType::Timetz => "timetz",
-            SqlType::Varbit => "varbit",
-            other => match ARRAYS.iter().find(|(.., array)| *array == other) {
-                Some((_, name, _)) => name,
-                None => other.name(),
-            },
-        }
-    }
-
-    pub(crate) fn schema(self) -> &'static str {
-        match self {
-            SqlType::Enum(of) | SqlType::EnumArray(of) => &of.definition().schema,
-            SqlType::Composite(of) | SqlType::CompositeArray(of) => &of.definition().schema,
-            _ => "pg_catalog",
-        }
-    }
-
-    /// Bytes of a value in PostgreSQL: -1 if they differ.
-    pub fn size(self) -> i16 {
-        match self {
-            SqlType::Enum(_) => 4,
-            SqlType::EnumArray(_) | SqlType::Composite(_) | SqlType::CompositeArray(_) => -1,
-            _ => self.row().3,
-        }
-    }
-
-    /// All types of PostgreSQL's own.
-    pub fn all() -> impl Iterator<Item = SqlType> {
-        ALL.iter().map(|(kind, ..)| *kind)
-    }
-
     /// The enum type of which it is, or its arrays are.
     pub(crate) fn enum_type(self) -> Option<EnumType> {
         match self {
@@ -300,35 +185,9 @@ impl SqlType {
         }
     }
 
-    /// The type of an array's elements; `None` if it is no array.
-    pub fn element(self) -> Option<SqlType> {
-        match self {
-            SqlType::Int2Vector => Some(SqlType::Int2),
-            SqlType::OidVector => Some(SqlType::Oid),
-            SqlType::EnumArray(of) => Some(SqlType::Enum(of)),
-            SqlType::CompositeArray(of) => Some(SqlType::Composite(of)),
-            _ => {
-                let found = ARRAYS.iter().find(|(.., array)| *array == self);
-                found.map(|(element, ..)| *element)
-            }
-        }
-    }
-
     /// True if it is `int2vector` or `oidvector`, whose elements are counted from 0.
     pub fn is_vector(self) -> bool {
         matches!(self, SqlType::Int2Vector | SqlType::OidVector)
-    }
-
-    /// The type of arrays of this type's values; without one, the type of arrays of their texts.
-    pub(crate) fn array(self) -> SqlType {
-        let found = ARRAYS.iter().find(|(element, ..)| *element == self);
-        match (found, self) {
-            (Some((.., array)), _) => *array,
-            (None, SqlType::Enum(of)) => SqlType::EnumArray(of),
-            (None, SqlType::Composite(of)) => SqlType::CompositeArray(of),
-            (None, kind) if kind.is_object() => SqlType::OidArray,
-            (None, _) => SqlType::TextArray,
-        }
     }
 
     /// True for a type of single values.

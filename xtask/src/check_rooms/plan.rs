@@ -7,7 +7,7 @@ pub(super) const CIRCLE_FILES_MAX: usize = 9;
 
 /// Crates with a larger circle, and its files today. A number only falls: a circle that shrinks is stated anew, and a crate
 /// with at most [`CIRCLE_FILES_MAX`] is left out.
-pub(super) const LARGER_CIRCLES: &[(&str, usize)] = &[("sardonyx-resp", 16), ("sardonyx-sql", 19)];
+pub(super) const LARGER_CIRCLES: &[(&str, usize)] = &[];
 
 /// Crates whose rooms are declared.
 pub(super) const CRATES: &[Rooms] = &[

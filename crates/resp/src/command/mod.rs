@@ -109,6 +109,13 @@ pub(crate) struct Command {
     pub beside: Option<RunBeside>,
 }
 
+/// A command, and its subcommand if it has any.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named {
+    pub command: &'static Command,
+    pub subcommand: Option<&'static str>,
+}
+
 /// The last command of a client that has sent none.
 pub(crate) const NONE: Command = Command {
     name: "NULL",

@@ -2,7 +2,7 @@
 //!
 //! As in Redis they are checked before a command is run or queued, so that an unknown one makes `EXEC` refuse.
 
-use super::Command;
+use super::{Command, Named};
 use crate::command::line::Line;
 use crate::failure::Failure;
 use crate::reply::Reply;
@@ -236,6 +236,15 @@ pub(crate) fn name(command: &Command, line: &Line) -> Option<&'static str> {
     let is_it = |sub: &&Subcommand| super::words::is(line.part(1), sub.name);
     let found = subcommands(command)?.iter().find(is_it)?;
     Some(found.name)
+}
+
+/// Looks for the subcommand in the line.
+#[inline]
+pub(crate) fn named(command: &'static Command, line: &Line) -> Named {
+    Named {
+        command,
+        subcommand: name(command, line),
+    }
 }
 
 pub(crate) fn full_name(command: &Command, line: &Line) -> String {

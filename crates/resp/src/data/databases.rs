@@ -6,7 +6,7 @@
 //! …
 //! ```
 //!
-//! A command has the pair of its database from the beginning ([`Data::select`]), so that a key is found in the same
+//! A command has the pair of its database from the beginning ([`super::Data::select`]), so that a key is found in the same
 //! way in each. All databases share one sequence of ids. So moving a key moves none of its elements, and exchanging
 //! two databases exchanges the names of their tables.
 //!
@@ -14,37 +14,10 @@
 //! transaction that is undone nor an older snapshot meets the keys of another database.
 
 use super::older::older_name;
-use super::tables::{self, BY_ID, kv};
-use super::{Data, Entry, Kind, Live, State, bytes, engine};
+use super::table_names::{DATABASES, PAIRS};
 use crate::failure::Failure;
-use sardonyx::Transaction;
-use sardonyx::rows::{ReadRow, ReadRows};
+use sardonyx::rows::ReadRows;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// The number of databases.
-pub(crate) const DATABASES: u8 = 16;
-
-/// While two databases are exchanged, a table has this name.
-const EXCHANGED: &str = "pg_redis.kv_exchanged";
-
-macro_rules! names {
-    ($($number:literal)*) => {
-        /// The names of each database's tables: of keys, and of their times.
-        pub(crate) const PAIRS: [[&str; 2]; DATABASES as usize] = [
-            ["pg_redis.kv", "pg_redis.kv_expiry"],
-            $([concat!("pg_redis.kv_db", $number), concat!("pg_redis.kv_db", $number, "_expiry")],)*
-        ];
-        /// The names of all tables of keys and values, including the ones that are made when they are needed.
-        pub const KEY_TABLES: [&str; 13 + 2 * (DATABASES as usize - 1)] = [
-            "pg_redis.kv", "pg_redis.kv_hash", "pg_redis.kv_set", "pg_redis.kv_zset",
-            "pg_redis.kv_list", "pg_redis.kv_expiry", "pg_redis.kv_removed",
-            "pg_redis.kv_stream", "pg_redis.kv_group", "pg_redis.kv_consumer",
-            "pg_redis.kv_pending", "pg_redis.kv_library", "pg_redis.kv_function",
-            $(concat!("pg_redis.kv_db", $number), concat!("pg_redis.kv_db", $number, "_expiry"),)*
-        ];
-    };
-}
-names!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
 
 /// The tables of a database, by their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -162,174 +135,4 @@ pub(crate) fn database(number: i64) -> Result<u8, Failure> {
     let number = u8::try_from(number).ok();
     let number = number.filter(|number| *number < DATABASES);
     number.ok_or(Failure::Told("ERR DB index is out of range"))
-}
-
-impl<S: State> Data<'_, S> {
-    /// Goes to a database, whose keys commands see from here on.
-    #[inline]
-    pub fn select(&mut self, database: u8) {
-        self.database = database;
-        self.pair = self.shared.databases.find(self.state, database);
-    }
-
-    /// Does something in another database.
-    pub fn within<T>(
-        &mut self,
-        database: u8,
-        act: impl FnOnce(&mut Self) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let own = self.database;
-        self.select(database);
-        let done = act(self);
-        self.select(own);
-        done
-    }
-}
-
-/// Makes the tables of a database where they are absent.
-fn make(tx: &mut Transaction<'_>, database: u8) -> Result<KeyTables, Failure> {
-    let [kv, expiry] = PAIRS[usize::from(database)];
-    Ok(KeyTables {
-        kv: tx.create_table(kv, tables::keys())?,
-        expiry: tx.create_table(expiry, tables::expiring())?,
-    })
-}
-
-impl Live<'_, '_> {
-    /// The tables of the database, which are made if it has none.
-    #[inline]
-    pub fn pair_to_change(&mut self) -> Result<KeyTables, Failure> {
-        match self.pair {
-            Some(pair) => Ok(pair),
-            None => {
-                let pair = make(self.state, self.database)?;
-                self.pair = Some(pair);
-                Ok(pair)
-            }
-        }
-    }
-
-    /// Deletes all keys of the database.
-    pub fn clear(&mut self) -> Result<(), Failure> {
-        let Some(own) = self.pair else {
-            return Ok(());
-        };
-        self.note_all_filled(self.database);
-        self.invalidate_all();
-        let mut others = self.shared.databases.all(self.state);
-        others.retain(|(database, _)| *database != self.database);
-        let mut are_empty = true;
-        for (_, pair) in others {
-            are_empty &= self.state.count_rows(pair.kv)? == 0;
-        }
-        if are_empty {
-            return self.clear_all();
-        }
-        self.leave_elements(own)?;
-        self.truncate(own)
-    }
-
-    /// Leaves the elements of all keys to the sweep: those of other databases' keys are in the same tables.
-    fn leave_elements(&mut self, own: KeyTables) -> Result<(), Failure> {
-        let (mut left, mut unknown) = (Vec::new(), Vec::new());
-        for row in self.state.row_index(own.kv, BY_ID)?.range(0_u64..)? {
-            let row = row?;
-            let entry = Entry::of(&row)?;
-            match entry.kind {
-                Kind::String => {}
-                Kind::Unknown => unknown.push(bytes(engine(row.value_at(kv::KEY))?).to_vec()),
-                kind => left.push((entry.id, kind)),
-            }
-        }
-        for (id, kind) in left {
-            self.leave_to_sweep(id, kind)?;
-        }
-        for key in unknown {
-            if let Some(entry) = self.entry_to_change(&key)? {
-                self.remove(&key, &entry)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn truncate(&mut self, pair: KeyTables) -> Result<(), Failure> {
-        for table in [pair.kv, pair.expiry] {
-            let definition = self.state.definitions().get(usize::from(table));
-            let Some(name) = definition.map(|definition| definition.name.clone()) else {
-                continue;
-            };
-            if self.state.count_rows(table)? > 0 {
-                self.state.truncate(&name)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Deletes all keys of all databases.
-    pub fn clear_all(&mut self) -> Result<(), Failure> {
-        self.invalidate_all();
-        for (database, pair) in self.shared.databases.all(self.state) {
-            self.note_all_filled(database);
-            self.truncate(pair)?;
-        }
-        for name in tables::ELEMENTS {
-            if self.state.rows(name)?.count()? > 0 {
-                self.state.truncate(name)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Exchanges the keys of two databases.
-    pub fn exchange(&mut self, one: u8, other: u8) -> Result<(), Failure> {
-        if one == other {
-            return Ok(());
-        }
-        for database in [one, other] {
-            make(self.state, database)?;
-        }
-        for (one, other) in PAIRS[usize::from(one)]
-            .iter()
-            .zip(PAIRS[usize::from(other)])
-        {
-            self.state.rename_table(one, EXCHANGED)?;
-            self.state.rename_table(other, one)?;
-            self.state.rename_table(EXCHANGED, other)?;
-        }
-        self.select(self.database);
-        self.invalidate_all();
-        self.note_all_filled(one);
-        self.note_all_filled(other);
-        Ok(())
-    }
-
-    /// Notes that all keys of a database may have been added or deleted for which clients wait.
-    fn note_all_filled(&mut self, database: u8) {
-        if !self.shared.blocked.is_empty() {
-            self.effects.listed().filled.add_all(database);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_names_are_different_and_are_those_of_the_pairs() {
-        let mut names = KEY_TABLES.to_vec();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), KEY_TABLES.len());
-        let of_pairs = PAIRS.iter().flatten();
-        assert!(
-            of_pairs
-                .chain(&tables::ELEMENTS)
-                .chain(&tables::LIBRARIES)
-                .all(|name| names.binary_search(name).is_ok())
-        );
-        assert_eq!(PAIRS[15], ["pg_redis.kv_db15", "pg_redis.kv_db15_expiry"]);
-        let older: Vec<&str> = names.iter().copied().map(older_name).collect();
-        assert!(older.iter().all(|name| name.starts_with("kv")), "{older:?}");
-    }
 }

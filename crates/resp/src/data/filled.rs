@@ -45,7 +45,7 @@ impl Filled {
     /// Takes the databases that were added whole.
     pub fn take_whole(&mut self) -> impl Iterator<Item = u8> + use<> {
         let whole = std::mem::take(&mut self.whole);
-        (0..super::databases::DATABASES).filter(move |database| whole & (1 << database) != 0)
+        (0..super::table_names::DATABASES).filter(move |database| whole & (1 << database) != 0)
     }
 
     /// Takes the first key: it may be added again.

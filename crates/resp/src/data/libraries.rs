@@ -236,7 +236,7 @@ impl Live<'_, '_> {
 
     /// Deletes all libraries.
     pub fn clear_libraries(&mut self) -> Result<(), Failure> {
-        for name in super::tables::LIBRARIES {
+        for name in super::table_names::LIBRARIES {
             if self.state.rows(name)?.count()? > 0 {
                 self.state.truncate(name)?;
             }

@@ -15,6 +15,7 @@ mod filled;
 mod hashes;
 mod key_rows;
 mod keys;
+mod kind;
 mod layouts;
 pub(crate) mod libraries;
 mod lists;
@@ -22,8 +23,10 @@ pub(crate) mod older;
 mod places;
 mod removal;
 mod room;
+mod selection;
 mod state;
 mod streams;
+pub(crate) mod table_names;
 pub(crate) mod tables;
 mod values;
 mod watching;
@@ -33,6 +36,7 @@ pub(crate) use elements::{Elements, Pair};
 pub(crate) use filled::Filled;
 pub(crate) use hashes::Hashes;
 pub(crate) use keys::{Entry, Expiry};
+pub(crate) use kind::Kind;
 pub(crate) use layouts::Layouts;
 pub(crate) use places::{Place, Places};
 pub(crate) use room::Room;
@@ -56,85 +60,6 @@ use sardonyx_base::random::Random;
 
 /// The longest key of a row of `kv`, and the longest field or member, in bytes. A zero byte counts twice.
 pub const KEY_BYTES_MAX: usize = 4000;
-
-/// The kinds of values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    String,
-    Hash,
-    Set,
-    SortedSet,
-    List,
-    Stream,
-    /// Nothing that is known here: another program wrote the row. Commands for the other kinds refuse it; it can be
-    /// deleted and replaced.
-    Unknown,
-}
-
-impl Kind {
-    /// The kinds that commands create.
-    pub const KNOWN: [Kind; 6] = [
-        Kind::String,
-        Kind::Hash,
-        Kind::Set,
-        Kind::SortedSet,
-        Kind::List,
-        Kind::Stream,
-    ];
-
-    /// The name in `TYPE` and in `kv`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::String => "string",
-            Kind::Hash => "hash",
-            Kind::Set => "set",
-            Kind::SortedSet => "zset",
-            Kind::List => "list",
-            Kind::Stream => "stream",
-            Kind::Unknown => "unknown",
-        }
-    }
-
-    /// The kind whose name is stored in these words of a row: its length in four bytes, and the name behind it.
-    #[inline]
-    pub fn stored(words: [u64; 2]) -> Option<Kind> {
-        const STORED: [([u64; 2], Kind); 6] = [
-            (stored("string"), Kind::String),
-            (stored("hash"), Kind::Hash),
-            (stored("set"), Kind::Set),
-            (stored("zset"), Kind::SortedSet),
-            (stored("list"), Kind::List),
-            (stored("stream"), Kind::Stream),
-        ];
-        let found = STORED.iter().find(|(stored, _)| *stored == words);
-        found.map(|(_, kind)| *kind)
-    }
-
-    #[inline]
-    pub fn named(name: &[u8]) -> Option<Kind> {
-        Some(match name {
-            b"string" => Kind::String,
-            b"hash" => Kind::Hash,
-            b"set" => Kind::Set,
-            b"zset" => Kind::SortedSet,
-            b"list" => Kind::List,
-            b"stream" => Kind::Stream,
-            _ => return None,
-        })
-    }
-}
-
-/// A short text as it is stored in a row: the words of its reference.
-const fn stored(text: &str) -> [u64; 2] {
-    let (bytes, mut words) = (text.as_bytes(), [text.len() as u64, 0]);
-    let mut at = 0;
-    while at < bytes.len() {
-        let place = at + 4;
-        words[place / 8] |= (bytes[at] as u64) << (place % 8 * 8);
-        at += 1;
-    }
-    words
-}
 
 /// Keys in a state of the tables.
 pub(crate) struct Data<'t, S> {

@@ -7,8 +7,8 @@
 //! Both kinds of tables are there if an older version opened the database after a newer one, and made its tables. Then
 //! those without rows go. If both have rows, the keyspace is refused: it cannot say which keys are the true ones.
 
-use super::databases::{KEY_TABLES, PAIRS};
-use super::tables::{ELEMENTS, schema_of};
+use super::table_names::{ELEMENTS, KEY_TABLES, PAIRS};
+use super::tables::schema_of;
 use sardonyx::rows::ReadRows;
 use sardonyx::schema::Schema;
 use sardonyx::{Error, Tables, Transaction};

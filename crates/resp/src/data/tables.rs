@@ -36,8 +36,8 @@
 
 use super::Kind;
 pub(crate) use super::columns::kv;
-use super::databases::PAIRS;
 use super::older::{self, Names, give_names, older_name};
+use super::table_names::{ELEMENTS, LIBRARIES, PAIRS};
 use sardonyx::rows::ReadRows;
 use sardonyx::schema::{IndexKind, Schema, SchemaBuilder, Type};
 use sardonyx::{Error, Tables, Transaction};
@@ -55,22 +55,6 @@ pub(crate) const BY_CONSUMER: &str = "by_consumer";
 pub(crate) const BY_LIBRARY: &str = "by_library";
 /// The name of each table's index of its primary key.
 pub(crate) const PRIMARY: &str = sardonyx::schema::PRIMARY;
-
-/// The names of the tables of elements, which all databases share.
-pub(crate) const ELEMENTS: [&str; 9] = [
-    "pg_redis.kv_hash",
-    "pg_redis.kv_set",
-    "pg_redis.kv_zset",
-    "pg_redis.kv_list",
-    "pg_redis.kv_removed",
-    "pg_redis.kv_stream",
-    "pg_redis.kv_group",
-    "pg_redis.kv_consumer",
-    "pg_redis.kv_pending",
-];
-
-/// The names of the tables of functions' libraries, which no key has.
-pub(crate) const LIBRARIES: [&str; 2] = ["pg_redis.kv_library", "pg_redis.kv_function"];
 
 /// The number of a table that a database does not have since no server of this version has opened it. No key needs it there.
 pub(super) const ABSENT: u16 = u16::MAX;

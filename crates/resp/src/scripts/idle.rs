@@ -1,6 +1,6 @@
 //! An interpreter of Lua: its state between two scripts. [`super::interpreter`] makes it, and runs scripts in it.
 
-use super::Digest;
+use super::digest::Digest;
 use super::limits::Limits;
 use mlua::{Function, Lua, Table};
 use std::collections::HashMap;

@@ -20,7 +20,6 @@ use crate::failure::{Failure, NO_MEMORY};
 use crate::number::integer;
 use crate::reply::Reply;
 use crate::session::monitored;
-use crate::statistics::Named;
 use mlua::{
     ChunkMode, Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState,
 };
@@ -511,7 +510,7 @@ impl<S: State> Calls<'_, '_, S> {
         self.data.only_reads = command.is(READ);
         self.data.script_has_read |= command.is(READ);
         let reply = S::run(self.data, command, line);
-        let named = Named::of(command, line);
+        let named = subcommands::named(command, line);
         (self.data.shared.statistics).count_inner(named, reply.is_err());
         let reply = reply?;
         self.data.room.check()?;

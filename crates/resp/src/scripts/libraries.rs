@@ -3,8 +3,9 @@
 //! An interpreter keeps the libraries that it has run, by the digests of their codes. A library's local variables live as
 //! long as the interpreter: they are no place for data, which keys are.
 
+use super::Scripts;
+use super::digest::digest_of;
 use super::interpreter::{Running, check_memory};
-use super::{Scripts, digest_of};
 use crate::command::line::{Line, split_words};
 use crate::data::libraries::{ALLOW_OOM, Library, LibraryFunction, NO_WRITES};
 use crate::data::{Data, State};

@@ -5,6 +5,7 @@
 //! ([`HELD_MAX`](super::interpreter)), no more.
 
 use super::convert::general;
+use super::digest::digest_of;
 use super::interpreter::{CALL, HOOK_STEPS, NAME, too_long};
 use super::limits::{CALL_STEPS, Limits, Stop};
 use super::{json, libraries, pack, strings};
@@ -120,12 +121,12 @@ pub(super) fn functions(lua: &Lua, limits: &Arc<Limits>) -> mlua::Result<Table> 
             let text = text.as_bytes();
             // A digest takes longer than a copy.
             return match of.work(text.len().saturating_mul(8)) {
-                Ok(()) => Ok(super::digest_of(&text)),
+                Ok(()) => Ok(digest_of(&text)),
                 Err(_) => Err(too_long()),
             };
         }
         let number = number_of(&value).map(|number| general(number, DIGITS));
-        Ok(super::digest_of(number.unwrap_or_default().as_bytes()))
+        Ok(digest_of(number.unwrap_or_default().as_bytes()))
     };
     raw.set("sha1hex", lua.create_function(sha1hex)?)?;
     let of = limits.clone();

@@ -3,15 +3,14 @@
 use super::clients::{Answers, check_name};
 use super::options::DEFAULT_USER;
 use super::{Continue, Planned, Queue, Session, caller};
-use crate::command::Command;
 use crate::command::line::Line;
 use crate::command::of_session::LISTENING;
 use crate::command::words::{Words, is};
+use crate::command::{Command, subcommands};
 use crate::data::databases::database;
 use crate::failure::Failure;
 use crate::reply::{Reply, Version};
 use crate::request::{Answer, Outcomes, Request, Selected, Step, What};
-use crate::statistics::Named;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
@@ -110,7 +109,8 @@ impl Session {
         let mut steps = Vec::with_capacity(queue.calls.len());
         for call in queue.calls {
             self.track(call.command, &call.line);
-            self.executing.push(Named::of(call.command, &call.line));
+            self.executing
+                .push(subcommands::named(call.command, &call.line));
             self.show(call.command, &call.line, now);
             steps.push(match call.command.run {
                 Some(_) => Step::Call(call),

@@ -3,11 +3,11 @@
 use super::Session;
 use crate::command::line::Line;
 use crate::command::words::is;
-use crate::command::{self, subcommands};
+use crate::command::{self, Named, subcommands};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::settings::Number;
-use crate::statistics::{End, Named, Sample, Tally, Times};
+use crate::statistics::{End, Sample, Tally, Times};
 use std::time::Instant;
 
 /// A command of a flight, as it is counted when it is answered.
@@ -26,7 +26,7 @@ impl Counted {
     /// A command that was refused.
     pub fn refused(line: &Line) -> Counted {
         let command = command::find(line.part(0));
-        Counted::Refused(command.map(|command| Named::of(command, line)))
+        Counted::Refused(command.map(|command| subcommands::named(command, line)))
     }
 
     /// Counts a command with its answer; without one, it waits.

@@ -19,13 +19,13 @@ use super::{Answer, Continue, Session};
 use crate::ahead::{self, Ahead};
 use crate::channels::Sending;
 use crate::command::line::Line;
-use crate::command::{self, BLOCKING, CALLS, Command, MORE};
+use crate::command::{self, BLOCKING, CALLS, Command, MORE, subcommands};
 use crate::data::Hashes;
 use crate::failure::Failure;
 use crate::reply::{Reply, Version};
 use crate::request::{Asked, Bare, Call, Ran, Terms, What};
 use crate::shared::Shared;
-use crate::statistics::{End, Named, Tally};
+use crate::statistics::{End, Tally};
 use bytes::BytesMut;
 use sardonyx::low_level::Steps;
 use sardonyx::procedures::{ProcedureError, TableSpace};
@@ -232,7 +232,7 @@ impl Session {
             Err(error) => {
                 self.end = end_after(&error);
                 for (step, line) in direct.steps.iter().zip(&flight.lines) {
-                    let counted = Counted::Ran(Named::of(step.command, line));
+                    let counted = Counted::Ran(subcommands::named(step.command, line));
                     let reply = of_unknown_fate(&error);
                     self.settle(&counted, &reply, step.version, output);
                 }
@@ -271,7 +271,7 @@ impl Running<'_> {
     #[inline]
     fn counted(&self, number: usize) -> Counted {
         let step = &self.direct.steps[number];
-        Counted::Ran(Named::of(step.command, &self.lines[number]))
+        Counted::Ran(subcommands::named(step.command, &self.lines[number]))
     }
 
     #[inline]
@@ -282,7 +282,7 @@ impl Running<'_> {
         let direct = &mut *self.direct;
         let step = &direct.steps[number];
         let later = (direct.answers).write(&reply, step.version, self.session.version);
-        let named = Named::of(step.command, &self.lines[number]);
+        let named = subcommands::named(step.command, &self.lines[number]);
         match reply.is_error() {
             false => direct.tally.count(named, End::Answered),
             true => {

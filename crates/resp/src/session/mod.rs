@@ -42,13 +42,13 @@ pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions
 
 use crate::clients::{Client, CountedIn};
 use crate::command::line::{Decoder, Line, ProtocolError};
-use crate::command::{self, BLOCKING, CALLS, Command, waiting};
+use crate::command::{self, BLOCKING, CALLS, Command, Named, subcommands, waiting};
 use crate::functions::Caller;
 use crate::keyspace::Keyspace;
 use crate::pending::Pending;
 use crate::reply::{Reply, Version};
 use crate::request::{Answer, Call, Request, Selected, Watched, What};
-use crate::statistics::{Named, Tally};
+use crate::statistics::Tally;
 use blocking::Waits;
 use bytes::BytesMut;
 use clients::Answers;
@@ -459,7 +459,7 @@ impl Session {
                     let plan = self.of_connection(command, &line, now, &mut requests);
                     let plan = plan.await;
                     self.note_slow(command, &line, began);
-                    let named = Named::of(command, &line);
+                    let named = subcommands::named(command, &line);
                     let counted = match command.name {
                         "exec" => Counted::Exec(named, std::mem::take(&mut self.executing)),
                         _ => Counted::Ran(named),
@@ -525,7 +525,7 @@ impl Session {
         };
         if let (Some(queue), false) = (&mut self.queue, is_at_once) {
             let limit = self.options.transaction_bytes_max;
-            let named = Named::of(command, &line);
+            let named = subcommands::named(command, &line);
             return match queue.push(call(line), limit, &self.options.memory) {
                 Ok(()) => answered(Reply::Simple("QUEUED"), Counted::Queued),
                 Err(failure) => answered(
@@ -548,7 +548,7 @@ impl Session {
         if waiting::may_wait(command, &line) {
             self.prepare_to_wait(command, &line, now);
         }
-        let counted = Counted::Ran(Named::of(command, &line));
+        let counted = Counted::Ran(subcommands::named(command, &line));
         let what = What::One(call(line));
         requests.push(self.request(what, now));
         Plan::Planned(Planned::Asked, counted)

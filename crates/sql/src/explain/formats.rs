@@ -1,7 +1,7 @@
 //! `EXPLAIN` as JSON, YAML and XML: the lines of a plan as a tree, whose properties have PostgreSQL's names.
 
 use crate::kept::Format;
-use crate::values::json::push_text;
+use crate::values::json_text::push_text;
 
 /// A value of a property.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,6 +1,5 @@
 //! Calls of aggregates, compiled: arguments, order and filter.
 
-use super::calls::function_name;
 use super::cast::{Coercion, is_number_of};
 use super::coercion::padded;
 use super::compile::Compiler;
@@ -12,6 +11,7 @@ use super::whole_rows::{counted, with_whole_rows};
 use super::{Expr, Function, SortKey, Typed, ordered, sortable};
 use crate::aggregate::{Aggregate, AggregateKind, Grouping, Named};
 use crate::error::{SqlError, code};
+use crate::names::function_name;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::json::is_no_name;
 use crate::values::order_keys::check_comparable;

@@ -4,7 +4,6 @@
 //! A query's expressions ask for columns of the queries around it ([`Expr::Outer`]). The query keeps a list of them
 //! ([`OuterColumn`]), and its caller gives their values.
 
-use super::routine_calls::PlannedRoutine;
 use super::subquery::InnerQuery;
 use super::subquery::Question;
 use super::{Expr, Parameters, Scope, ScopeTable, whole_row};
@@ -13,7 +12,7 @@ use crate::error::{SqlError, code};
 use crate::rights::Rights;
 use crate::routines::RoutineDefinition;
 use crate::source::Source;
-use crate::types::TypeSpec;
+use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::Query;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -153,6 +152,18 @@ pub(crate) fn is_missing(error: &SqlError, table: Option<&str>) -> bool {
 
 /// A draft of a query, the columns that it asks for of the queries around it, and its number.
 pub(crate) type DraftedQuery = (Box<dyn Drafted>, Vec<OuterColumn>, usize);
+
+/// A function of a user for a plan.
+#[derive(Debug)]
+pub(crate) struct PlannedRoutine {
+    pub query: Arc<dyn InnerQuery>,
+    /// The number of the call in the statement.
+    pub number: usize,
+    /// The types of the parameters.
+    pub parameters: Vec<SqlType>,
+    /// The type of its value; `void` for rows, which have columns of their own.
+    pub result: SqlType,
+}
 
 /// Plans the subqueries of expressions.
 pub(crate) trait Queries: Debug {

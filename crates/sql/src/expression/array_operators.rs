@@ -7,52 +7,14 @@ use super::arrays::array_kind;
 use super::compile::Compiler;
 use super::each::{ELEMENT, Each, Elements, VALUE};
 use super::functions::MADE;
-use super::trees::row_of;
 use super::{Expr, Scope, ScopeColumn, ScopeTable, Typed};
 use crate::error::{SqlError, code};
-use crate::parse::{ALL, ANY};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
-use sqlparser::ast::{
-    Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart,
-};
+use sqlparser::ast::{Expr as Tree, Ident};
 
 /// The names of the value and of the element in the test.
 const NAMES: [&str; 2] = ["?value", "?element"];
-
-/// The array of `ANY` or `ALL`, as the parser's text has it behind such operators, and true for `ALL`.
-pub(super) fn quantified(tree: &Tree) -> Option<(&Tree, bool)> {
-    let Tree::Function(function) = tree else {
-        return None;
-    };
-    let [ObjectNamePart::Identifier(name)] = &function.name.0[..] else {
-        return None;
-    };
-    let is_all = match name.value.as_str() {
-        ANY => false,
-        ALL => true,
-        _ => return None,
-    };
-    match &function.args {
-        FunctionArguments::List(list) => match &list.args[..] {
-            [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))] => Some((array, is_all)),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// The items of `ARRAY[…]` with which a value is compared, if neither they nor the value are arrays or rows.
-pub(super) fn plain_items<'t>(value: &Tree, array: &'t Tree) -> Option<&'t [Tree]> {
-    let Tree::Array(array) = array else {
-        return None;
-    };
-    if row_of(value).is_some() {
-        return None;
-    }
-    let is_nested = array.elem.iter().any(|item| matches!(item, Tree::Array(_)));
-    (!is_nested).then_some(&*array.elem)
-}
 
 fn without_parentheses(mut tree: &Tree) -> &Tree {
     while let Tree::Nested(inner) = tree {

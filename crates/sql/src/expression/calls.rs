@@ -2,7 +2,7 @@
 
 use super::aggregates::{GROUPING, no_grouping};
 use super::cast::Coercion;
-use super::coercion::number_of;
+use super::comparable::number_of;
 use super::compile::Compiler;
 use super::functions::{GREATEST, LEAST, LOWER, UPPER, resolve};
 use super::named_arguments::has_names;
@@ -11,7 +11,7 @@ use super::{Case, Comparison, Expr, Function, Typed, word};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::expression::window::WindowFunction;
-use crate::names::{parts_of, qualified, quoted};
+use crate::names::{function_name, quoted};
 use crate::parse::{FORMS, variadic};
 use crate::types::{Collation, SqlType, TypeSpec};
 use sardonyx::schema::Value;
@@ -500,20 +500,5 @@ fn is_extract(function: &ast::Function) -> bool {
             name.quote_style.is_none() && name.value.eq_ignore_ascii_case("extract")
         }
         _ => false,
-    }
-}
-
-/// The name of a function, without `pg_catalog.` before it.
-pub(super) fn function_name(function: &ast::Function) -> Result<String, SqlError> {
-    let (schema, name) = qualified(&function.name)?;
-    match schema.as_deref() {
-        None | Some("pg_catalog" | "public" | "information_schema") => Ok(name),
-        Some(_) => Err(SqlError::new(
-            code::UNKNOWN_FUNCTION,
-            format!(
-                "function {} does not exist",
-                parts_of(&function.name)?.join(".")
-            ),
-        )),
     }
 }

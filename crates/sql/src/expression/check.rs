@@ -8,7 +8,6 @@
 //! Source: PostgreSQL's documentation, 5.4.1. PostgreSQL lets conditions ask for the time and draw numbers, and advises
 //! against it. Here they are refused, since every program that writes a row tests them.
 
-use super::calls::function_name;
 use super::functions::{COLLATION_KEY, COLLATION_ORDER, LOWER, UPPER};
 use super::labels::{kept_spec, with_numbers};
 use super::shown::with_names;
@@ -18,7 +17,7 @@ use super::{
 };
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
-use crate::names::{name_of, quoted};
+use crate::names::{function_name, name_of, quoted};
 use crate::parse::{parse_expression, tokens};
 use crate::path::split;
 use crate::types::{EnumType, NamedCollation, SqlType, TypeSpec};

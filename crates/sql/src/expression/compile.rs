@@ -2,11 +2,10 @@
 //! arguments. Literals and parameters without a type get one from their context.
 
 use super::around::{Queries, is_missing};
-use super::array_operators::{plain_items, quantified};
 use super::cast::Coercion;
 use super::collating::derived;
 use super::literal::part_of_time;
-use super::precedence;
+use super::operator_trees::{named_operator, plain_items, quantified};
 use super::whole_rows::of_whole_row;
 use super::{Expr, Parameters, Scope, Typed, is_row, literal_value};
 use crate::aggregate::Grouping;
@@ -308,7 +307,7 @@ impl<'a> Compiler<'a> {
             Tree::BinaryOp { left, op, right } if let Some((array, is_all)) = quantified(right) => {
                 self.quantified(left, op, array, is_all)
             }
-            Tree::BinaryOp { left, op, right } => match precedence::named_operator(op) {
+            Tree::BinaryOp { left, op, right } => match named_operator(op) {
                 Some(op) => self.binary(tree, left, &op, right),
                 None => self.binary(tree, left, op, right),
             },

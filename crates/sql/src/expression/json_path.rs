@@ -13,7 +13,7 @@ mod pairs;
 
 use super::Environment;
 use crate::error::{SqlError, code};
-use crate::values::json::{DEPTH_MAX, too_deep};
+use crate::values::json_text::{DEPTH_MAX, too_deep};
 use crate::values::json_tree::Json;
 use crate::values::jsonpath::{Chain, JsonPath, LAST_LEVEL, Method, Node};
 pub(crate) use items::{Found, Item};

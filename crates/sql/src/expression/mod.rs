@@ -20,6 +20,7 @@ mod check;
 mod coercion;
 mod collating;
 mod common_type;
+mod comparable;
 mod compile;
 mod datum;
 mod drawing;
@@ -41,6 +42,7 @@ mod named_arguments;
 mod network_operators;
 mod null_beside;
 mod operator_errors;
+mod operator_trees;
 mod operators;
 mod order;
 mod ordered_sets;
@@ -70,13 +72,14 @@ pub(crate) mod window;
 mod windows;
 
 pub(crate) use crate::values::cast::{crosses_zone, writes_intervals};
-pub(crate) use around::{Around, Drafted, DraftedQuery, OuterColumn, Queries};
+pub(crate) use around::{Around, Drafted, DraftedQuery, OuterColumn, PlannedRoutine, Queries};
 pub(crate) use catalogue::Catalogue;
 pub(crate) use check::{
     NamedColumn, Use, declared_check, declared_expression, not_immutable, program_check,
     row_condition, scope_of_columns, stored_check, stored_expression,
 };
-pub(crate) use coercion::{distinguishable, literal_as, ordered, sortable};
+pub(crate) use coercion::literal_as;
+pub(crate) use comparable::{distinguishable, ordered, sortable};
 pub(crate) use compile::Compiler;
 pub(crate) use datum::Datum;
 pub(crate) use drawing::check_rights;
@@ -92,7 +95,7 @@ use literal::word;
 pub(crate) use moments::kept_expression;
 pub(crate) use order::{SortKey, in_order, is_descending, sort_key};
 pub(crate) use parameters::Parameters;
-pub(crate) use routine_calls::{PlannedRoutine, is_known};
+pub(crate) use routine_calls::is_known;
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
 pub(crate) use shown::{shown_check, with_names};
 pub(crate) use subquery::{Compared, InnerQuery, Question, Subquery};

@@ -9,9 +9,10 @@ use super::operator_errors::{
     ambiguous, ambiguous_prefix_operator, no_operator, no_other_operator, no_prefix_operator,
     not_unique,
 };
+use super::operator_trees::{is_comparison, pattern_operator, regrouped_power, signed_powers};
 use super::predicates::boolean;
 use super::time_operators::interval_of;
-use super::{Comparison, Expr, Function, Typed, literal_value, precedence};
+use super::{Comparison, Expr, Function, Typed, literal_value};
 use crate::error::SqlError;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
@@ -39,7 +40,7 @@ impl Compiler<'_> {
                 Ok(boolean(inner, true))
             }
             UnaryOperator::Minus | UnaryOperator::Plus => {
-                if let Some(powers) = precedence::signed_powers(operator, tree) {
+                if let Some(powers) = signed_powers(operator, tree) {
                     return self.compile(&powers);
                 }
                 // A negative literal, which may be one below the greatest positive one.
@@ -161,7 +162,7 @@ impl Compiler<'_> {
             BinaryOperator::GtEq => Some(Comparison::GreaterOrEqual),
             _ => None,
         };
-        if comparison.is_some() && precedence::is_comparison(left) {
+        if comparison.is_some() && is_comparison(left) {
             return Err(SqlError::syntax(format!(
                 "syntax error at or near \"{operator}\""
             )));
@@ -169,7 +170,7 @@ impl Compiler<'_> {
         if let Some(grouped) = self.regrouped(left, operator, right)? {
             return Ok(grouped);
         }
-        if precedence::pattern_operator(operator).is_some() {
+        if pattern_operator(operator).is_some() {
             return self.matches(left, operator, right);
         }
         if let Some((ignores_case, negated)) = like_of(operator) {
@@ -178,9 +179,7 @@ impl Compiler<'_> {
         if let Some(comparison) = comparison {
             return self.compare_trees(left, comparison, right);
         }
-        if let (BinaryOperator::PGExp, Some(grouped)) =
-            (operator, precedence::regrouped_power(tree))
-        {
+        if let (BinaryOperator::PGExp, Some(grouped)) = (operator, regrouped_power(tree)) {
             return self.compile(&grouped);
         }
         if let (Tree::Interval(interval), Some(_)) = (right, arithmetic_of(operator)) {
@@ -264,7 +263,7 @@ impl Compiler<'_> {
         operator: &BinaryOperator,
         pattern: &Tree,
     ) -> Result<Typed, SqlError> {
-        let (ignores_case, negated) = precedence::pattern_operator(operator).unwrap_or_default();
+        let (ignores_case, negated) = pattern_operator(operator).unwrap_or_default();
         let function = match ignores_case {
             true => Function(&MATCHES_ANY_CASE),
             false => Function(&MATCHES),

@@ -2,7 +2,7 @@
 
 use super::arithmetic::{DAY, is_date};
 use super::cast::{Coercion, can_cast, is_number_of};
-use super::coercion::{as_record, by_order, collated, number_of, ordered};
+use super::comparable::{as_record, by_order, collated, number_of, ordered};
 use super::compile::Compiler;
 use super::functions::LOWER;
 use super::operator_errors::no_operator;

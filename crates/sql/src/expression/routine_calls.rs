@@ -5,7 +5,7 @@ use super::cast::{Coercion, can_cast};
 use super::compile::Compiler;
 use super::functions::{named, not_unique, unknown};
 use super::named_arguments::part;
-use super::subquery::{InnerQuery, Question, Subquery};
+use super::subquery::{Question, Subquery};
 use super::{Expr, Scope, Typed};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
@@ -15,19 +15,6 @@ use crate::parse::parse_expression;
 use crate::routines::{Returns, RoutineDefinition};
 use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArguments};
-use std::sync::Arc;
-
-/// A function of a user for a plan.
-#[derive(Debug)]
-pub(crate) struct PlannedRoutine {
-    pub query: Arc<dyn InnerQuery>,
-    /// The number of the call in the statement.
-    pub number: usize,
-    /// The types of the parameters.
-    pub parameters: Vec<SqlType>,
-    /// The type of its value; `void` for rows, which have columns of their own.
-    pub result: SqlType,
-}
 
 /// Functions of SQL that no table has: the compiler knows them by their names.
 const FORMS: [&str; 19] = [

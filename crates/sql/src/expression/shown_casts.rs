@@ -2,12 +2,11 @@
 //!
 //! Source: PostgreSQL 15, `get_rule_expr` in `ruleutils.c`. Clients compare such texts: ActiveRecord's `schema.rb` has them.
 
-use super::calls::function_name;
 use super::functions::takes_text;
 use super::shown::{Change, changes_of, with_changes};
 use super::trees::parts_of_tree;
 use crate::lexer;
-use crate::names::{name_of, quoted};
+use crate::names::{function_name, name_of, quoted};
 use crate::parse::parse_expression;
 use crate::position::{of_location, resolve};
 use crate::types::SqlType;

@@ -1,7 +1,7 @@
 //! Rows as values: the expression of a row, the fields of such an expression, and the syntax that means whole rows.
 
 use super::cast::{Coercion, can_cast};
-use super::coercion::as_record;
+use super::comparable::as_record;
 use super::functions::{OBJECT_NAME, PADDED, ROW, ROW_FIELD, ROW_IS_NULL};
 use super::{Case, Expr, Function, ScopeColumn, ScopeTable, Typed};
 use crate::error::{SqlError, code};

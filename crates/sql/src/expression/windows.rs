@@ -3,9 +3,8 @@
 //! A compiler knows the window functions of its query ([`Compiler::windowed`]) only where they are allowed: in the list
 //! of `SELECT`, in `ORDER BY` and `DISTINCT ON`. They are not allowed in each other, nor in the definition of a window.
 
-use super::calls::function_name;
 use super::cast::Coercion;
-use super::coercion::{distinguishable, sortable};
+use super::comparable::{distinguishable, sortable};
 use super::compile::Compiler;
 use super::functions::unknown;
 use super::trees::parts_of_function;
@@ -16,7 +15,7 @@ use crate::expression::sort_key;
 use crate::expression::window::{
     Bound, Frame, FrameUnit, RangeKey, Window, WindowCall, WindowFunction, Windows,
 };
-use crate::names::name_of;
+use crate::names::{function_name, name_of};
 use crate::parse::{Excluded, excluded};
 use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::{

@@ -3,12 +3,12 @@
 use super::key::key_value;
 use super::pushed::Pushed;
 use super::sought::{KeyColumn, Sought, each_key, is_single, only_key};
-use crate::aggregate::key_of;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr};
 use crate::rows::EachRow;
 use crate::scanned::{Given, Scanned};
 use crate::source::{KeyRange, Source};
+use crate::values::equality_keys::key_of;
 use sardonyx::schema::{Type, Value};
 use std::collections::HashSet;
 use std::mem::discriminant;

@@ -4,11 +4,11 @@ use super::locked_run::{Admission, LockedRow};
 use super::select_run::RowSink;
 use super::sorting::sort;
 use super::tree::SelectPlan;
-use crate::aggregate::key_of;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr, in_order};
 use crate::memory::Memory;
 use crate::rows::{InputRow, put};
+use crate::values::equality_keys::key_of;
 use sardonyx::schema::{Value, ValueRef};
 use std::collections::HashSet;
 

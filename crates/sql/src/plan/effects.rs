@@ -3,11 +3,11 @@
 
 use super::changes::{Change, Changes};
 use super::insert::InsertPlan;
-use crate::aggregate::key_of;
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::memory::Memory;
 use crate::rows::Table;
+use crate::values::equality_keys::key_of;
 use crate::write_target::WriteTarget;
 use sardonyx::schema::Value;
 use sardonyx_rows::constraints::Followers;

@@ -14,13 +14,13 @@ use super::scopes::append;
 use super::target::{Target, TargetDraft};
 use super::tree::JoinKind;
 use super::triggers::has_triggers;
-use crate::aggregate::key_of_row;
 use crate::claims::TableId;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Expr, Kept, Scope};
 use crate::lock_modes::RowMode;
 use crate::rows::{InputRow, Table, Values};
 use crate::source::Source;
+use crate::values::equality_keys::key_of_row;
 use crate::write_target::WriteTarget;
 use sardonyx::schema::ValueRef;
 use sqlparser::ast::{

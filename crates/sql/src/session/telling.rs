@@ -12,6 +12,7 @@ use crate::result::{Complete, CopyData, Notice, RowStream, Rows};
 use crate::rows::Table;
 use crate::sequences::{Done, Draws};
 use crate::settings::Settings;
+use crate::values::equality_keys::key_of;
 use sardonyx::schema::Value;
 use sardonyx_base::memory::{Budget, Share};
 use sqlparser::ast::Statement;
@@ -123,7 +124,7 @@ pub(super) fn told_of(
                 if let Value::Decimal(_, scale) = value {
                     key.push(*scale);
                 }
-                crate::aggregate::key_of(value.as_ref(), &mut key);
+                key_of(value.as_ref(), &mut key);
             }
             add(&key);
         }

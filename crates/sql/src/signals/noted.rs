@@ -1,12 +1,18 @@
 //! The signals of a transaction until it commits: lists that grow, and are cut back to marks. A savepoint is a mark,
 //! not a copy.
 
-use super::{CHANGES_MAX, CHANNELS_MAX, TRANSACTION_BYTES_MAX};
 use crate::error::{SqlError, code};
 use sardonyx_base::channels::{Inbox, Listening, Message, Posted, Posting};
 use sardonyx_base::memory::{Budget, Share};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// The most bytes of a transaction's notifications, each counted with [`sardonyx_base::channels::MESSAGE_BYTES`].
+pub(super) const TRANSACTION_BYTES_MAX: usize = 8 << 20;
+/// The most channels that a session listens to.
+pub(super) const CHANNELS_MAX: usize = 10_000;
+/// The most changes of these in a transaction.
+pub(super) const CHANGES_MAX: usize = 100_000;
 
 /// The memory of a change of channels, about.
 const CHANGE_BYTES: usize = 200;

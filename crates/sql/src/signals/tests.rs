@@ -1,3 +1,4 @@
+use super::noted::{CHANGES_MAX, CHANNELS_MAX, TRANSACTION_BYTES_MAX};
 use super::*;
 use crate::database::Database;
 use sardonyx::Tables;

@@ -1,9 +1,10 @@
-//! The built-in types: their numbers and names in PostgreSQL's catalogue, and their arrays.
+//! Types in PostgreSQL's catalogue: their numbers and names, and their arrays.
 
-use super::SqlType;
+use super::enums::Definition;
+use super::{CompositeType, EnumType, SqlType};
 
 /// Types, their numbers, their names in SQL, and the bytes of a value: -1 for any length.
-pub(super) const ALL: [(SqlType, u32, &str, i16); 88] = [
+const ALL: [(SqlType, u32, &str, i16); 88] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -106,7 +107,7 @@ pub(super) const ALL: [(SqlType, u32, &str, i16); 88] = [
 ];
 
 /// Types of elements, the names of their arrays in `pg_type`, and these.
-pub(super) const ARRAYS: &[(SqlType, &str, SqlType)] = &[
+const ARRAYS: &[(SqlType, &str, SqlType)] = &[
     (SqlType::Bool, "_bool", SqlType::BoolArray),
     (SqlType::OneChar, "_char", SqlType::OneCharArray),
     (SqlType::Name, "_name", SqlType::NameArray),
@@ -150,3 +151,144 @@ pub(super) const ARRAYS: &[(SqlType, &str, SqlType)] = &[
     (SqlType::Tsquery, "_tsquery", SqlType::TsqueryArray),
     (SqlType::Record, "_record", SqlType::RecordArray),
 ];
+
+impl SqlType {
+    fn row(self) -> &'static (SqlType, u32, &'static str, i16) {
+        let found = ALL.iter().find(|(kind, ..)| *kind == self);
+        found.unwrap_or(&ALL[7])
+    }
+
+    /// Its number in PostgreSQL's catalogue.
+    pub fn oid(self) -> u32 {
+        match self {
+            SqlType::Enum(of) => of.definition().oid,
+            SqlType::EnumArray(of) => of.definition().oid + 1,
+            SqlType::Composite(of) => of.definition().oid,
+            SqlType::CompositeArray(of) => of.definition().oid + 1,
+            _ => self.row().1,
+        }
+    }
+
+    /// The number by which functions get it: it is unique among the types of all databases of this process.
+    pub(crate) fn number(self) -> u32 {
+        match self {
+            SqlType::Enum(of) => of.number(false),
+            SqlType::EnumArray(of) => of.number(true),
+            SqlType::Composite(of) => of.definition().number(false),
+            SqlType::CompositeArray(of) => of.definition().number(true),
+            _ => self.oid(),
+        }
+    }
+
+    /// The type with such a number.
+    pub(crate) fn from_number(number: u32) -> Option<SqlType> {
+        let Some((entry, of_array)) = Definition::of_number(number) else {
+            return SqlType::from_oid(number);
+        };
+        let of = (EnumType::of_entry(entry), CompositeType::of_entry(entry));
+        Some(match (entry.fields.is_some(), of_array) {
+            (false, false) => SqlType::Enum(of.0),
+            (false, true) => SqlType::EnumArray(of.0),
+            (true, false) => SqlType::Composite(of.1),
+            (true, true) => SqlType::CompositeArray(of.1),
+        })
+    }
+
+    /// The type of PostgreSQL's own with this number.
+    pub fn from_oid(oid: u32) -> Option<SqlType> {
+        let found = ALL.iter().find(|(_, number, ..)| *number == oid);
+        found.map(|(kind, ..)| *kind)
+    }
+
+    /// The type of a name in SQL or the catalogue.
+    pub fn named(name: &str) -> Option<SqlType> {
+        SqlType::all().find(|kind| kind.name() == name || kind.internal_name() == name)
+    }
+
+    /// Its name in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            SqlType::Enum(of) => &of.definition().name,
+            SqlType::EnumArray(of) => &of.definition().array_name,
+            SqlType::Composite(of) => &of.definition().name,
+            SqlType::CompositeArray(of) => &of.definition().array_name,
+            _ => self.row().2,
+        }
+    }
+
+    /// Its name in `pg_type`.
+    pub fn internal_name(self) -> &'static str {
+        match self {
+            SqlType::Enum(of) => &of.definition().internal_name,
+            SqlType::EnumArray(of) => &of.definition().array_internal_name,
+            SqlType::Composite(of) => &of.definition().internal_name,
+            SqlType::CompositeArray(of) => &of.definition().array_internal_name,
+            SqlType::Bool => "bool",
+            SqlType::Int2 => "int2",
+            SqlType::Int4 => "int4",
+            SqlType::Int8 => "int8",
+            SqlType::Float4 => "float4",
+            SqlType::Float8 => "float8",
+            SqlType::Varchar => "varchar",
+            SqlType::Char => "bpchar",
+            SqlType::OneChar => "char",
+            SqlType::Time => "time",
+            SqlType::Timestamp => "timestamp",
+            SqlType::Timestamptz => "timestamptz",
+            SqlType::Timetz => "timetz",
+            SqlType::Varbit => "varbit",
+            other => match ARRAYS.iter().find(|(.., array)| *array == other) {
+                Some((_, name, _)) => name,
+                None => other.name(),
+            },
+        }
+    }
+
+    pub(crate) fn schema(self) -> &'static str {
+        match self {
+            SqlType::Enum(of) | SqlType::EnumArray(of) => &of.definition().schema,
+            SqlType::Composite(of) | SqlType::CompositeArray(of) => &of.definition().schema,
+            _ => "pg_catalog",
+        }
+    }
+
+    /// Bytes of a value in PostgreSQL: -1 if they differ.
+    pub fn size(self) -> i16 {
+        match self {
+            SqlType::Enum(_) => 4,
+            SqlType::EnumArray(_) | SqlType::Composite(_) | SqlType::CompositeArray(_) => -1,
+            _ => self.row().3,
+        }
+    }
+
+    /// All types of PostgreSQL's own.
+    pub fn all() -> impl Iterator<Item = SqlType> {
+        ALL.iter().map(|(kind, ..)| *kind)
+    }
+
+    /// The type of an array's elements; `None` if it is no array.
+    pub fn element(self) -> Option<SqlType> {
+        match self {
+            SqlType::Int2Vector => Some(SqlType::Int2),
+            SqlType::OidVector => Some(SqlType::Oid),
+            SqlType::EnumArray(of) => Some(SqlType::Enum(of)),
+            SqlType::CompositeArray(of) => Some(SqlType::Composite(of)),
+            _ => {
+                let found = ARRAYS.iter().find(|(.., array)| *array == self);
+                found.map(|(element, ..)| *element)
+            }
+        }
+    }
+
+    /// The type of arrays of this type's values; without one, the type of arrays of their texts.
+    pub(crate) fn array(self) -> SqlType {
+        let found = ARRAYS.iter().find(|(element, ..)| *element == self);
+        match (found, self) {
+            (Some((.., array)), _) => *array,
+            (None, SqlType::Enum(of)) => SqlType::EnumArray(of),
+            (None, SqlType::Composite(of)) => SqlType::CompositeArray(of),
+            (None, kind) if kind.is_object() => SqlType::OidArray,
+            (None, _) => SqlType::TextArray,
+        }
+    }
+}

@@ -20,7 +20,7 @@ use super::zones::SessionZone;
 use crate::error::{SqlError, code, invalid};
 use crate::text::{decode_text, decode_text_in, encode_text_in, text_of};
 use crate::types::{FREE_SCALE, SqlType, TypeSpec};
-use digits::{digits_detail, of_other_scale};
+use digits::{DIGITS_MAX, digits_detail, of_other_scale};
 use sardonyx::schema::{Limit, NonFinite, Value, ValueRef};
 use sardonyx_rows::decimals::{divide_rounded, rounded};
 
@@ -406,9 +406,6 @@ fn to_integer(value: ValueRef<'_>, kind: SqlType) -> Option<Result<Value, SqlErr
     };
     Some(within(whole, kind))
 }
-
-/// The most digits of a numeric with any precision.
-const DIGITS_MAX: u16 = 38;
 
 fn to_numeric(value: ValueRef<'_>, to: TypeSpec) -> Result<Value, SqlError> {
     let overflow = || {

@@ -5,8 +5,8 @@
 //!
 //! Source: PostgreSQL 15, `jsonb_util.c` and `jsonfuncs.c`.
 
-use super::arrays::order::{push_bytes, push_decimal};
-use super::json::{DEPTH_MAX, check, check_escapes, push_text, too_deep};
+use super::json_text::{DEPTH_MAX, check, check_escapes, push_text, too_deep};
+use super::order_bytes::{push_bytes, push_decimal};
 use crate::error::{SqlError, code};
 use crate::text::decode_text;
 use crate::types::SqlType;

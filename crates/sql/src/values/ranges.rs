@@ -5,18 +5,11 @@
 //! Source: PostgreSQL 15, `src/backend/utils/adt/rangetypes.c`.
 
 use super::zones::SessionZone;
-use crate::binary::{decode_binary, encode_field};
-use crate::error::{SqlError, code, malformed};
+use crate::error::{SqlError, code};
 use crate::text::{decode_text_in, encode_text_in, shortened};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::ranges::{Bound, Given, NotARange, Range, RangeOf};
-
-const IS_EMPTY: u8 = 1;
-const HAS_LOWER: u8 = 2;
-const HAS_UPPER: u8 = 4;
-const NO_LOWER: u8 = 8;
-const NO_UPPER: u8 = 16;
 
 /// The range of a value of a type; the empty one for an invalid value.
 pub(crate) fn range<'v>(kind: SqlType, value: ValueRef<'v>) -> Range<'v> {
@@ -199,75 +192,6 @@ fn push_bound(kind: SqlType, of: Bound<'_>, zone: Option<&SessionZone>, out: &mu
     }
 }
 
-/// Appends a range in PostgreSQL's binary format: flags, and each bound with its length before it.
-///
-/// # Errors
-/// None of a range.
-pub(crate) fn send(
-    kind: SqlType,
-    bytes: &[u8],
-    scratch: &mut String,
-    out: &mut Vec<u8>,
-) -> Result<(), SqlError> {
-    let Some((lower, upper)) = range(kind, ValueRef::Bytes(bytes)).bounds() else {
-        out.push(IS_EMPTY);
-        return Ok(());
-    };
-    let element = kind.bound().unwrap_or(SqlType::Text);
-    let flag = |is_set, flag| if is_set { flag } else { 0 };
-    out.push(
-        flag(lower.is_inclusive(), HAS_LOWER)
-            | flag(upper.is_inclusive(), HAS_UPPER)
-            | flag(lower.bytes().is_none(), NO_LOWER)
-            | flag(upper.bytes().is_none(), NO_UPPER),
-    );
-    for of in [lower, upper] {
-        if of.bytes().is_some() {
-            encode_field(element, &bound(kind, of).as_ref(), scratch, out)?;
-        }
-    }
-    Ok(())
-}
-
-/// Reads a range from PostgreSQL's binary format.
-///
-/// # Errors
-/// `22P03` if it is none; those of its bounds' values; those of [`made`].
-pub(crate) fn receive(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
-    let short = || malformed("insufficient data left in message");
-    let (flags, mut rest) = bytes.split_first().ok_or_else(short)?;
-    let has = |flag: u8| flags & flag != 0;
-    let element = kind.bound().unwrap_or(SqlType::Text);
-    let mut given = |none: u8, inclusive: u8| -> Result<Given, SqlError> {
-        let value = match has(IS_EMPTY) || has(none) {
-            true => None,
-            false => {
-                let (length, behind) = rest.split_first_chunk().ok_or_else(short)?;
-                let length = usize::try_from(i32::from_be_bytes(*length));
-                let split = length
-                    .ok()
-                    .and_then(|length| behind.split_at_checked(length));
-                let (value, behind) = split.ok_or_else(short)?;
-                rest = behind;
-                Some(decode_binary(element, value)?)
-            }
-        };
-        Ok(Given {
-            value,
-            is_inclusive: has(inclusive),
-        })
-    };
-    let lower = given(NO_LOWER, HAS_LOWER)?;
-    let upper = given(NO_UPPER, HAS_UPPER)?;
-    if !rest.is_empty() {
-        return Err(malformed(format!("{} bytes behind a range", rest.len())));
-    }
-    match has(IS_EMPTY) {
-        true => Ok(value(Range::EMPTY)),
-        false => made(kind, lower, upper),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,32 +212,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_binary_range_ends_where_its_bounds_do() {
-        let range = decode_text(SqlType::Int4Range, "[1,5)").expect("a range");
-        let mut bytes = Vec::new();
-        let ValueRef::Bytes(stored) = range.as_ref() else {
-            panic!("{range:?}");
-        };
-        send(SqlType::Int4Range, stored, &mut String::new(), &mut bytes).expect("a range");
-        // select range_send('[1,5)'::int4range)
-        let expected = [2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 5];
-        assert_eq!(bytes, expected);
-        assert_eq!(receive(SqlType::Int4Range, &bytes).ok(), Some(range));
-        for end in 0..bytes.len() {
-            let error = receive(SqlType::Int4Range, &bytes[..end]).expect_err("it is short");
-            assert_eq!(error.code, code::INVALID_BINARY);
-        }
-        bytes.push(0);
-        assert!(receive(SqlType::Int4Range, &bytes).is_err());
-        bytes.truncate(17);
-        bytes[8] = 9;
-        let error = receive(SqlType::Int4Range, &bytes).expect_err("9 is above 5");
-        assert_eq!(error.code, code::DATA_EXCEPTION);
-        bytes[1] = 0xff;
-        assert!(receive(SqlType::Int4Range, &bytes).is_err());
-    }
-
     proptest! {
         #[test]
         fn what_is_read_is_written_and_read_again(text in "[\\[(]?[-0-9., \"\\\\a]{0,9}[,]?[-0-9.,]{0,6}[\\])]?") {
@@ -323,20 +221,6 @@ mod tests {
                 };
                 let written = text_of(kind, value.as_ref()).unwrap_or_default();
                 prop_assert_eq!(decode_text(kind, &written).ok(), Some(value), "{}", written);
-            }
-        }
-
-        #[test]
-        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
-            for kind in kinds() {
-                if let Ok(value) = receive(kind, &bytes) {
-                    let ValueRef::Bytes(stored) = value.as_ref() else {
-                        panic!("{value:?}");
-                    };
-                    let mut sent = Vec::new();
-                    send(kind, stored, &mut String::new(), &mut sent).expect("a range");
-                    prop_assert_eq!(receive(kind, &sent).ok(), Some(value));
-                }
             }
         }
     }

@@ -6,9 +6,13 @@
 //!
 //! Invariants: a stream may be empty, unlike other values; no entry has a greater id than the stream's last one.
 
+mod entry_id;
+mod fields;
 mod groups;
 mod pending;
 
+pub(crate) use entry_id::EntryId;
+pub(crate) use fields::Fields;
 pub(crate) use groups::Group;
 pub(crate) use pending::Pending;
 
@@ -17,8 +21,7 @@ use super::tables::{PRIMARY, kv};
 use super::{Data, Kind, Live, State, bytes, engine, whole};
 use crate::failure::Failure;
 use sardonyx::rows::{ReadRow, RowWriter};
-use sardonyx::schema::{VALUE_BYTES_MAX, Value, ValueRef};
-use std::fmt;
+use sardonyx::schema::{Value, ValueRef};
 
 /// Numbers of the columns of `kv_stream`; that of an id's number is behind that of its time.
 const MS: usize = 1;
@@ -27,41 +30,7 @@ const FIELDS: usize = 3;
 /// Numbers of a stream's own in its key's value, each of 8 bytes.
 const OWN: usize = 5;
 
-/// The id of an entry: a time in milliseconds, and a number among those of the same time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct EntryId {
-    pub ms: u64,
-    pub seq: u64,
-}
-
 impl EntryId {
-    /// Before all entries: no entry has it.
-    pub const MIN: EntryId = EntryId { ms: 0, seq: 0 };
-    /// The last one that there can be.
-    pub const MAX: EntryId = EntryId {
-        ms: u64::MAX,
-        seq: u64::MAX,
-    };
-
-    /// The one behind it.
-    pub fn next(self) -> Option<EntryId> {
-        let EntryId { ms, seq } = self;
-        match seq.checked_add(1) {
-            Some(seq) => Some(EntryId { ms, seq }),
-            None => ms.checked_add(1).map(|ms| EntryId { ms, seq: 0 }),
-        }
-    }
-
-    /// The one before it.
-    pub fn previous(self) -> Option<EntryId> {
-        let EntryId { ms, seq } = self;
-        let last = |ms| EntryId { ms, seq: u64::MAX };
-        match seq.checked_sub(1) {
-            Some(seq) => Some(EntryId { ms, seq }),
-            None => ms.checked_sub(1).map(last),
-        }
-    }
-
     /// The id in the columns at a number and behind it.
     fn at(row: &(impl ReadRow + ?Sized), column: usize) -> Result<EntryId, Failure> {
         Ok(EntryId {
@@ -74,12 +43,6 @@ impl EntryId {
     fn set(self, row: &mut RowWriter<'_>, column: usize) {
         row.set(column, ValueRef::Int(self.ms.into()));
         row.set(column + 1, ValueRef::Int(self.seq.into()));
-    }
-}
-
-impl fmt::Display for EntryId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.ms, self.seq)
     }
 }
 
@@ -142,49 +105,6 @@ impl Stream {
     /// The number of entries.
     pub fn length(&self) -> u64 {
         self.entry.length
-    }
-}
-
-/// The fields and values of an entry as its row has them. Each has its length, in groups of 7 bits from the lowest on,
-/// and its bytes.
-pub(crate) struct Fields;
-
-impl Fields {
-    /// The bytes of a row. `None` if they are too many for one.
-    pub fn pack<'f>(parts: impl Iterator<Item = &'f [u8]>) -> Option<Vec<u8>> {
-        let mut packed = Vec::new();
-        for part in parts {
-            let mut length = part.len();
-            while length >= 0x80 {
-                packed.push(length as u8 | 0x80);
-                length >>= 7;
-            }
-            packed.push(length as u8);
-            packed.extend_from_slice(part);
-            if packed.len() > VALUE_BYTES_MAX {
-                return None;
-            }
-        }
-        Some(packed)
-    }
-
-    /// The fields and values. Bytes that are none end them.
-    pub fn unpack(mut packed: &[u8]) -> impl Iterator<Item = &[u8]> {
-        std::iter::from_fn(move || {
-            let (mut length, mut shift) = (0_usize, 0);
-            loop {
-                let (byte, rest) = packed.split_first()?;
-                packed = rest;
-                length |= usize::from(byte & 0x7f).checked_shl(shift)?;
-                shift += 7;
-                if byte & 0x80 == 0 {
-                    break;
-                }
-            }
-            let part = packed.get(..length)?;
-            packed = &packed[length..];
-            Some(part)
-        })
     }
 }
 
@@ -337,34 +257,6 @@ impl Live<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ids_follow_each_other_and_end() {
-        let id = |ms, seq| EntryId { ms, seq };
-        assert_eq!(id(1, 2).next(), Some(id(1, 3)));
-        assert_eq!(id(1, u64::MAX).next(), Some(id(2, 0)));
-        assert_eq!(EntryId::MAX.next(), None);
-        assert_eq!(id(1, 0).previous(), Some(id(0, u64::MAX)));
-        assert_eq!(EntryId::MIN.previous(), None);
-        assert!(id(1, u64::MAX) < id(2, 0) && EntryId::MIN < id(0, 1));
-        assert_eq!(id(5, 7).to_string(), "5-7");
-    }
-
-    #[test]
-    fn fields_are_unpacked_as_they_were_packed_and_other_bytes_end_them() {
-        let long = vec![7; 300];
-        let longer = vec![8; 20_000];
-        let parts: [&[u8]; 5] = [b"a", b"", &long, &longer, &[0, 255]];
-        let packed = Fields::pack(parts.into_iter()).expect("few bytes");
-        assert_eq!(Fields::unpack(&packed).collect::<Vec<_>>(), parts);
-        for end in 0..packed.len() {
-            let there = Fields::unpack(&packed[..end]).count();
-            assert!(there < parts.len(), "{end}");
-        }
-        assert_eq!(Fields::unpack(&[0xff; 40]).count(), 0);
-        let large = vec![0; VALUE_BYTES_MAX];
-        assert!(Fields::pack([&large[..]].into_iter()).is_none());
-    }
 
     #[test]
     fn a_streams_value_says_what_it_remembers() {

@@ -1,13 +1,13 @@
 //! Functions of arrays, and of their operators.
 
 use super::definition::*;
-use crate::aggregate::key_of_row;
 use crate::error::{SqlError, code};
 use crate::expression::Comparison;
 use crate::text::text_of;
 use crate::types::SqlType;
 use crate::values::arithmetic::{decimal_of, shift, shift_in};
 use crate::values::arrays;
+use crate::values::equality_keys::key_of_row;
 use crate::values::intervals::Interval;
 use crate::values::order_keys::check_comparable;
 use sardonyx::schema::{NonFinite, Value, ValueRef};

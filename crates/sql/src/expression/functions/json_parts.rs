@@ -4,7 +4,7 @@ use super::definition::*;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::values::arrays::{Array, elements, written};
-use crate::values::json::check_escapes;
+use crate::values::json_text::check_escapes;
 use crate::values::json_tree::{Json, Level, level, place, plain, wrong};
 use sardonyx::schema::Value;
 

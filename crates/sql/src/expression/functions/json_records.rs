@@ -12,7 +12,7 @@ use crate::text::{decode_text_in, text_of};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::arrays::{Array, written};
 use crate::values::cast::cast;
-use crate::values::json::check_escapes;
+use crate::values::json_text::check_escapes;
 use crate::values::json_tree::{Level, level, plain, wrong};
 use sardonyx::schema::{Value, ValueRef};
 use serde_json::value::RawValue;

@@ -1,9 +1,9 @@
 //! The condition of `TABLESAMPLE`: the same for a row each time that it is read with one seed, whatever the other rows.
 
 use super::definition::*;
-use crate::aggregate::key_of;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
+use crate::values::equality_keys::key_of;
 use sardonyx::schema::{Value, ValueRef};
 use std::hash::{DefaultHasher, Hasher};
 

@@ -11,6 +11,7 @@ use crate::plan::target::Among;
 use crate::running::{Read, run_plan_among};
 use crate::session::telling::count;
 use crate::source::Source;
+use crate::values::equality_keys::key_of_row;
 use crate::violations::explained;
 use crate::write_target::WriteTarget;
 use sardonyx::schema::Value;
@@ -81,11 +82,8 @@ impl Trying<'_> {
             Ok::<_, Refused>(())
         })?;
         if !new.is_empty() {
-            let known: HashSet<Vec<u8>> = keys
-                .iter()
-                .map(|key| crate::aggregate::key_of_row(key))
-                .collect();
-            new.retain(|key| !known.contains(&crate::aggregate::key_of_row(key)));
+            let known: HashSet<Vec<u8>> = keys.iter().map(|key| key_of_row(key)).collect();
+            new.retain(|key| !known.contains(&key_of_row(key)));
             keys.append(&mut new);
         }
         // The snapshot ends before pages change, so that none is copied for it.

@@ -1,8 +1,10 @@
 //! The digits of `numeric(precision, scale)`.
 
-use super::DIGITS_MAX;
 use sardonyx::schema::Value;
 use sardonyx_rows::decimals::rounded;
+
+/// The most digits of a numeric with any precision.
+pub(super) const DIGITS_MAX: u16 = 38;
 
 /// The detail of an error: the range of a numeric with these digits.
 pub(super) fn digits_detail(precision: u16, scale: impl Into<i32>) -> String {

@@ -3,7 +3,7 @@
 use super::{Hstore, null_key};
 use crate::error::SqlError;
 use crate::values::arrays::Array;
-use crate::values::json::push_text;
+use crate::values::json_text::push_text;
 
 /// The code of an error of arrays that do not fit each other.
 const ARRAY_SUBSCRIPT: &str = "2202E";

@@ -1,7 +1,7 @@
 //! The one text of a path.
 
 use super::{Chain, Comparison, JsonPath, LAST_LEVEL, Node, Operator};
-use crate::values::json::push_text;
+use crate::values::json_text::push_text;
 
 /// The text of a path.
 pub(super) fn written(path: &JsonPath) -> String {
