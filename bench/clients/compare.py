@@ -5,8 +5,8 @@
                              [--floor PROGRAM] [--json]
 
 PostgreSQL runs with synchronous_commit on and its data beside Sardonyx's, with shared_buffers of a gigabyte. Each pair of
-runs is made so many rounds, in turn; the medians are shown, with the least and the most, and the median of the ratios. The four
-sums are compared after all runs of an engine. Processes of the scheduler's idle class keep the processors from sleeping,
+runs is made so many rounds, and the engine that begins a round alternates; the medians are shown, with the least and the most,
+and the median of the rounds' ratios. The four sums are compared after all runs of an engine. Processes of the scheduler's idle class keep the processors from sleeping,
 so that both engines find the disk in the same state. `--awake nice` takes one of nice 19, which also gets processor time that
 others want; `--awake none` takes none.
 
@@ -31,6 +31,7 @@ import tempfile
 import time
 from typing import NamedTuple
 
+from pgbench_sums import sums
 from run import Server
 from written import Counter
 
@@ -201,16 +202,6 @@ def load(name, engine, scale):
         subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", text], env=engine.environment, check=True)
 
 
-def sums(engine):
-    of = {"abalance": "accounts", "tbalance": "tellers", "bbalance": "branches", "delta": "history"}
-    told = []
-    for column, table in of.items():
-        query = f"SELECT sum({column}) FROM pgbench_{table}"
-        ran = subprocess.run(["psql", "-XAt", "-c", query], env=engine.environment, capture_output=True, text=True)
-        told.append(ran.stdout.strip() or ran.stderr.strip())
-    return told
-
-
 def medians(of):
     """The median of each list, under its name: what the tables of the documents show."""
     return {name: statistics.median(values) for name, values in of.items()}
@@ -253,8 +244,8 @@ def main():
                 rates = {engine: [] for engine in engines}
                 processor = {engine: [] for engine in engines}
                 device = {engine: [] for engine in engines}
-                for _ in range(arguments.rounds):
-                    for engine in engines:
+                for number in range(arguments.rounds):
+                    for engine in engines if number % 2 == 0 else reversed(engines):
                         threads = min(clients, 2)
                         told = ["-c", clients, "-j", threads, "-T", arguments.seconds, "-D", f"scale={arguments.scale}", *options]
                         measured = pgbench(engines[engine], told, counter)
@@ -276,7 +267,7 @@ def main():
                 )
                 print(f"{name}: {statistics.median(ratios):.2f} x", file=sys.stderr)
             for name in loaded:
-                told = sums(engines[name])
+                told = sums(engines[name].environment)
                 if len(set(told)) != 1:
                     good = False
                     print(f"{name}: the four sums differ: {told}", file=sys.stderr)

@@ -17,20 +17,11 @@ import sys
 import tempfile
 import time
 
+from pgbench_sums import ask, sums
 from run import HERE, Server, environment
 
 CLIENTS = 8
 WORK = [["-M", "simple"], ["-M", "prepared"], ["-M", "prepared", "-f", HERE / "tpcb_pipelined.sql"], ["-M", "prepared", "-f", HERE / "tpcb_call.sql"]]
-
-
-def ask(server, query):
-    ran = subprocess.run(["psql", "-XAt", "-c", query], env=environment(server), capture_output=True, text=True, check=True)
-    return ran.stdout.strip()
-
-
-def sums(server):
-    of = {"abalance": "accounts", "tbalance": "tellers", "bbalance": "branches", "delta": "history"}
-    return [ask(server, f"SELECT coalesce(sum({column}), 0) FROM pgbench_{table}") for column, table in of.items()]
 
 
 def main():
@@ -48,7 +39,7 @@ def main():
             subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1"], env=environment(server), stdin=procedure, check=True)
         told = 0
         for kill in range(arguments.kills):
-            before = int(ask(server, "SELECT count(*) FROM pgbench_history"))
+            before = int(ask(environment(server), "SELECT count(*) FROM pgbench_history"))
             work = chance.choice(WORK)
             command = ["pgbench", "-n", "--max-tries=1000", "-c", CLIENTS, "-j", 2, "-T", 60, "-D", "scale=1", *work]
             bench = subprocess.Popen(list(map(str, command)), env=environment(server), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -57,8 +48,8 @@ def main():
             said = bench.communicate()[0]
             acknowledged = int(re.search(r"actually processed: (\d+)", said)[1])
             server = Server(directory)
-            four = sums(server)
-            there = int(ask(server, "SELECT count(*) FROM pgbench_history")) - before
+            four = sums(environment(server))
+            there = int(ask(environment(server), "SELECT count(*) FROM pgbench_history")) - before
             if len(set(four)) != 1 or not acknowledged <= there <= acknowledged + CLIENTS:
                 print(f"kill {kill}: {work}: acknowledged {acknowledged}, there {there}, sums {four}")
                 sys.exit(1)

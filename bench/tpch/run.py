@@ -134,9 +134,15 @@ def lost(engine, texts, seconds, counter):
     for _ in range(3):
         alone = pgbench(engine, options, counter).rate
         ends = threading.Event()
-        count = [0]
+        count, failed = [0], []
 
         def loop():
+            try:
+                ask_all()
+            except Exception as error:
+                failed.append(error)
+
+        def ask_all():
             with psycopg.connect(dsn(engine), autocommit=True) as connection:
                 while not ends.is_set():
                     for text in texts.values():
@@ -150,6 +156,10 @@ def lost(engine, texts, seconds, counter):
         beside = pgbench(engine, options, counter).rate
         ends.set()
         reader.join()
+        if failed:
+            raise failed[0]
+        if count[0] == 0:
+            sys.exit(f"no query ended within {seconds} s: the payments ran alone")
         pairs.append((alone, beside))
         runs += count[0]
     return pairs, runs
