@@ -2,7 +2,7 @@
 
 use super::{begun, item};
 use sardonyx_rows::schema::Value;
-use sardonyx_rows::{ReadRow, ReadRows, WriteRows};
+use sardonyx_rows::{ReadRows, WriteRows};
 use sardonyx_storage::log::seal::GroupBuilder;
 
 #[test]
