@@ -352,6 +352,20 @@ mod tests {
     use std::path::Path;
     use std::sync::Weak;
 
+    /// A maker without a host, which keeps all bases.
+    fn maker_in(machine: &Path, remote: &RemoteLog, seen: &Arc<BasesSeen>, every: &str) -> Maker {
+        Maker {
+            remote: remote.clone(),
+            directory: machine.join("bases.sdx"),
+            every: parse_every(every).unwrap(),
+            keep: Kept::default(),
+            host: None,
+            seen: seen.clone(),
+            is_over: Arc::default(),
+            owed: Cell::default(),
+        }
+    }
+
     #[test]
     fn a_maker_that_another_one_overtook_counts_from_the_newest_base_again() {
         let machine = tempfile::tempdir().unwrap();
@@ -361,14 +375,8 @@ mod tests {
         bank.unwrap().close().unwrap();
         let seen = Arc::<BasesSeen>::default();
         let maker = |every: &str, is_over| Maker {
-            remote: remote.clone(),
-            directory: machine.path().join("bases.sdx"),
-            every: parse_every(every).unwrap(),
-            keep: Kept::default(),
-            host: None,
-            seen: seen.clone(),
             is_over: Arc::new(AtomicBool::new(is_over)),
-            owed: Cell::default(),
+            ..maker_in(machine.path(), &remote, &seen, every)
         };
         seen.begin();
         let mut counted = None;
@@ -403,16 +411,7 @@ mod tests {
         let opened = options.clone().open_tables(&path);
         opened.unwrap().close().unwrap();
         let seen = Arc::<BasesSeen>::default();
-        let maker = |every: &str| Maker {
-            remote: remote.clone(),
-            directory: machine.path().join("bases.sdx"),
-            every: parse_every(every).unwrap(),
-            keep: Kept::default(),
-            host: None,
-            seen: seen.clone(),
-            is_over: Arc::default(),
-            owed: Cell::default(),
-        };
+        let maker = |every: &str| maker_in(machine.path(), &remote, &seen, every);
         let bases = || {
             let manifest = stored_manifest(&remote).unwrap().unwrap();
             let bases = sardonyx_storage::engine::usable_bases(&remote, manifest.identity);
@@ -459,14 +458,8 @@ mod tests {
             let seen = Arc::<BasesSeen>::default();
             seen.begin();
             let maker = Maker {
-                remote: remote.clone(),
-                directory: machine.path().join("bases.sdx"),
-                every: parse_every(every).unwrap(),
-                keep: Kept::default(),
-                host: None,
-                seen: seen.clone(),
                 is_over: Arc::new(AtomicBool::new(!makes)),
-                owed: Cell::default(),
+                ..maker_in(machine.path(), &remote, &seen, every)
             };
             maker.look(&mut None).unwrap();
             seen.ages(at).unwrap()

@@ -65,20 +65,13 @@ fn host() -> SeesHost {
     })
 }
 
-fn startup(socket: &mut Socket) {
-    let mut body = 0x0003_0000u32.to_be_bytes().to_vec();
-    body.extend(b"user\0ada\0database\0bank\0\0");
-    socket.send(&(body.len() as u32 + 4).to_be_bytes());
-    socket.send(&body);
-}
-
 #[test]
 fn clients_of_a_host_that_follows_are_sent_away_by_their_own_words() {
     let doors = Doors::open(&everywhere()).unwrap();
     let says = || "host host-1 serves".to_string();
     let following = Following::start(everywhere(), &doors, says, host()).unwrap();
     let mut socket = connect(&doors, Protocol::Postgres);
-    startup(&mut socket);
+    socket.start(&[]);
     let [(b'E', body)] = &socket.rest()[..] else {
         panic!("one error is expected");
     };
@@ -132,7 +125,7 @@ fn who_connects_between_two_that_have_the_doors_is_served_by_the_next_one() {
             .stop();
         // No server has the doors now.
         let mut early = connect(&doors, Protocol::Postgres);
-        startup(&mut early);
+        early.start(&[]);
         let lease = Lease::while_held(|| true).of_host(host());
         let server = Server::start_at(database.clone(), everywhere(), &doors, lease).unwrap();
         early.until(b'Z');
@@ -185,12 +178,12 @@ fn without_its_lease_a_server_sends_no_answer_not_even_of_what_it_has_read() {
     };
     let server = Server::start_at(database.clone(), everywhere(), &doors, lease).unwrap();
     let mut socket = connect(&doors, Protocol::Postgres);
-    startup(&mut socket);
+    socket.start(&[]);
     socket.until(b'Z');
     socket.send(&query("SELECT 1"));
     assert!(socket.until(b'Z').contains('D'));
     let mut listener = connect(&doors, Protocol::Postgres);
-    startup(&mut listener);
+    listener.start(&[]);
     listener.until(b'Z');
     listener.send(&query("LISTEN a"));
     listener.until(b'Z');

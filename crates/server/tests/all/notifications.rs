@@ -10,18 +10,7 @@ use std::net::TcpStream;
 /// A client with its session's number.
 fn begin(running: &Running) -> (Socket, u32) {
     let mut socket = running.socket();
-    let mut body = 0x0003_0000u32.to_be_bytes().to_vec();
-    body.extend(b"user\0ada\0database\0bank\0\0");
-    socket.send(&(body.len() as u32 + 4).to_be_bytes());
-    socket.send(&body);
-    let mut number = 0;
-    while let Some((kind, body)) = socket.message() {
-        match kind {
-            b'K' => number = u32::from_be_bytes(body[..4].try_into().unwrap()),
-            b'Z' => break,
-            _ => {}
-        }
-    }
+    let (number, _) = socket.begin_with(&[]);
     (socket, number)
 }
 

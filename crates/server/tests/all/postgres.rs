@@ -228,23 +228,13 @@ fn an_answer_that_is_cancelled_ends_and_the_session_goes_on() {
         "INSERT INTO t SELECT n, repeat('x', 1000) FROM generate_series(0, 39999) AS g (n)";
     client.batch_execute(filled).unwrap();
     let mut socket = running.socket();
-    let mut startup = 0x0003_0000u32.to_be_bytes().to_vec();
-    startup.extend(b"user\0ada\0\0");
-    socket.send(&(startup.len() as u32 + 4).to_be_bytes());
-    socket.send(&startup);
-    let key = loop {
-        match socket.message().unwrap() {
-            (b'K', key) => break key,
-            _ => continue,
-        }
-    };
-    socket.until(b'Z');
+    let (number, secret) = socket.begin_with(&[]);
     // More than sockets hold: the server waits in the middle of the result.
     socket.send(&query("SELECT id, x FROM t"));
     assert_eq!(socket.until(b'T'), "T");
     let mut other = running.socket();
     let mut cancel = 80_877_102u32.to_be_bytes().to_vec();
-    cancel.extend(&key);
+    cancel.extend([number, secret].map(u32::to_be_bytes).concat());
     other.send(&(cancel.len() as u32 + 4).to_be_bytes());
     other.send(&cancel);
     // It was processed when the connection has ended.
@@ -370,10 +360,7 @@ fn who_does_not_know_the_password_is_not_let_in() {
     }
     // Until the password request is answered, no statement runs.
     let mut socket = running.socket();
-    let mut body = 0x0003_0000u32.to_be_bytes().to_vec();
-    body.extend(b"user\0ada\0\0");
-    socket.send(&(body.len() as u32 + 4).to_be_bytes());
-    socket.send(&body);
+    socket.start(&[]);
     socket.send(&query("SELECT 1"));
     let told: Vec<u8> = socket.rest().iter().map(|(kind, _)| *kind).collect();
     assert_eq!(told, b"RE");

@@ -5,16 +5,7 @@ use crate::common::{Running, Socket, postgres_alone, query};
 /// Sends a startup message with these parameters.
 fn start(running: &Running, parameters: &[(&str, &str)]) -> Socket {
     let mut socket = running.socket();
-    let mut body = 0x0003_0000u32.to_be_bytes().to_vec();
-    for (name, value) in [("user", "ada"), ("database", "bank")]
-        .iter()
-        .chain(parameters)
-    {
-        body.extend([name.as_bytes(), b"\0", value.as_bytes(), b"\0"].concat());
-    }
-    body.push(0);
-    socket.send(&(body.len() as u32 + 4).to_be_bytes());
-    socket.send(&body);
+    socket.start(parameters);
     socket
 }
 

@@ -114,13 +114,38 @@ impl Socket {
         self.0.write_all(bytes).unwrap();
     }
 
-    /// Begins a session, and reads up to the first ReadyForQuery.
-    pub fn begin(&mut self) {
+    /// Sends a startup message of the user `ada` for the database `bank`, with these parameters besides.
+    pub fn start(&mut self, parameters: &[(&str, &str)]) {
         let mut body = 0x0003_0000u32.to_be_bytes().to_vec();
-        body.extend(b"user\0ada\0database\0bank\0\0");
+        let all = [("user", "ada"), ("database", "bank")];
+        for (name, value) in all.iter().chain(parameters) {
+            body.extend([name.as_bytes(), b"\0", value.as_bytes(), b"\0"].concat());
+        }
+        body.push(0);
         self.send(&(body.len() as u32 + 4).to_be_bytes());
         self.send(&body);
-        self.until(b'Z');
+    }
+
+    /// Begins a session, and reads up to the first ReadyForQuery.
+    pub fn begin(&mut self) {
+        self.begin_with(&[]);
+    }
+
+    /// Begins a session with these parameters. Returns its cancel key: the session's number and its secret.
+    pub fn begin_with(&mut self, parameters: &[(&str, &str)]) -> (u32, u32) {
+        self.start(parameters);
+        let mut key = None;
+        while let Some((kind, body)) = self.message() {
+            match kind {
+                b'K' => {
+                    let word = |at| u32::from_be_bytes(body[at..at + 4].try_into().unwrap());
+                    key = Some((word(0), word(4)));
+                }
+                b'Z' => break,
+                _ => {}
+            }
+        }
+        key.expect("a cancel key before ReadyForQuery")
     }
 
     /// The next message: its kind and its body; `None` at the end of the connection.
