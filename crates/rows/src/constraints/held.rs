@@ -295,8 +295,8 @@ fn check_notes<S: ConstrainedRows>(store: &S, place: &Place, due: Due) -> Result
     let Some(reference) = keys.find(|key| *key.name == *place.2) else {
         return Ok(());
     };
-    let has_index = store.has_index_of(table, &reference.columns);
-    // If no index finds the rows, and the referenced row of a note is absent, one scan looks at the rows for all notes.
+    let are_found = are_found(store, table, schema, reference);
+    // If neither a key nor an index finds the rows, and the referenced row of a note is absent, one scan looks at the rows for all notes.
     let mut scanned = None;
     for (number, (key, note)) in notes.due(due).enumerate() {
         check_interruption(number)?;
@@ -305,7 +305,7 @@ fn check_notes<S: ConstrainedRows>(store: &S, place: &Place, due: Due) -> Result
         if !is_strict && is_there(store, reference, &values)? {
             continue;
         }
-        let refers = match (has_index, &mut scanned) {
+        let refers = match (are_found, &mut scanned) {
             (true, _) => !referring(store, table, reference, &values)?.is_empty(),
             (false, Some(scanned)) => HashSet::contains(scanned, key),
             (false, scanned) => {

@@ -1,8 +1,8 @@
 //! References between tables, checked inside the transaction. A row refers to an existing row, or to none. A row to
 //! which others refer is not deleted, or they are deleted with it, and it keeps the columns that they refer to.
 //!
-//! An index that begins with the reference's columns finds the rows that refer to a row. Without one, all rows of the
-//! referring table are read.
+//! The rows that refer to a row are found by the primary key, if it is of the reference's columns, or by an index that
+//! begins with them. Without either, all rows of the referring table are read.
 
 use super::ConstrainedRows;
 use super::checks::meets;
@@ -322,6 +322,22 @@ pub(super) fn is_there<S: ConstrainedRows>(
     Ok(found.is_some())
 }
 
+/// True if a reference's columns are the primary key, in its order: one row at most refers so.
+fn is_primary_key(schema: &Schema, reference: &ForeignKey) -> bool {
+    let key = schema.primary.key.iter().map(|part| part.column);
+    key.eq(reference.columns.iter().copied())
+}
+
+/// True if the rows that refer by a reference are found without reading all rows of their table.
+pub(super) fn are_found<S: ConstrainedRows>(
+    store: &S,
+    table: u16,
+    schema: &Schema,
+    reference: &ForeignKey,
+) -> bool {
+    is_primary_key(schema, reference) || store.has_index_of(table, &reference.columns)
+}
+
 /// The rows of a table that refer by a reference to a row with these values.
 pub(super) fn referring<S: ConstrainedRows>(
     store: &S,
@@ -329,13 +345,17 @@ pub(super) fn referring<S: ConstrainedRows>(
     reference: &ForeignKey,
     values: &[ValueRef<'_>],
 ) -> Result<Vec<S::Place>, TableError> {
-    if let Some(found) = store.rows_with(table, &reference.columns, values)? {
-        return Ok(found);
-    }
     let mut found = Vec::new();
     let Some(schema) = store.row_schema(table) else {
         return Ok(found);
     };
+    if is_primary_key(schema, reference) {
+        let row = store.row_with(table, &reference.columns, values)?;
+        return Ok(row.into_iter().collect());
+    }
+    if let Some(found) = store.rows_with(table, &reference.columns, values)? {
+        return Ok(found);
+    }
     for (number, at) in store.places(table).enumerate() {
         let at = at?;
         check_interruption(number)?;
@@ -435,7 +455,7 @@ pub(super) fn refuse_or_hold<S: ConstrainedRows>(
     let holds = store.held().holds();
     let reference = referred.reference();
     // Without an index the rows are looked at once, when the notes are.
-    let blindly = holds && !store.has_index_of(referred.by, &reference.columns);
+    let blindly = holds && !are_found(store, referred.by, &referred.schema, reference);
     if !blindly && referred.rows(store)?.is_empty() {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! The work of an open transaction does not grow with its earlier changes: counted in its own rows that it reads.
 
 mod planted_faults;
+mod references;
 mod unnoted;
 mod updates;
 
