@@ -4,11 +4,11 @@
     bench/clients/compare.py [--scale N] [--seconds N] [--rounds N] [--only NAME,NAME] [--awake idle|nice|none]
                              [--floor PROGRAM] [--json]
 
-PostgreSQL runs with synchronous_commit on and its data beside Sardonyx's, with shared_buffers of a gigabyte. Each pair of
-runs is made so many rounds, and the engine that begins a round alternates; the medians are shown, with the least and the most,
-and the median of the rounds' ratios. The four sums are compared after all runs of an engine. Processes of the scheduler's idle class keep the processors from sleeping,
-so that both engines find the disk in the same state. `--awake nice` takes one of nice 19, which also gets processor time that
-others want; `--awake none` takes none.
+PostgreSQL runs with synchronous_commit on and its data beside Sardonyx's, with shared_buffers of a gigabyte. Runs alternate
+between the engines, --rounds times, and so does the engine that begins a round. The medians are shown, with the least and the
+most, and the median of the rounds' ratios. The four sums are compared after all runs of an engine. Processes of the scheduler's
+idle class keep the processors from sleeping, so that both engines find the disk in the same state. `--awake nice`: one spinning
+process at nice 19, which competes for processor time. `--awake none`: no such process.
 
 Beside each rate is the processor time of the engine's processes for a transaction (`/proc/PID/stat`), and the bytes that the
 disk wrote (`/proc/diskstats`). These include the writes of other programs, also a checkpoint of the other engine.
@@ -37,15 +37,15 @@ from written import Counter
 
 HERE = pathlib.Path(__file__).resolve().parent
 WORK = [
-    # name, clients, pgbench's arguments
-    ("simple by 1 client", 1, ["-M", "simple"]),
-    ("simple", 32, ["-M", "simple"]),
-    ("extended", 32, ["-M", "extended"]),
-    ("prepared by 1 client", 1, ["-M", "prepared"]),
-    ("prepared", 32, ["-M", "prepared"]),
-    ("pipelined", 32, ["-M", "prepared", "-f", str(HERE / "tpcb_pipelined.sql")]),
-    ("call", 32, ["-M", "prepared", "-f", str(HERE / "tpcb_call.sql")]),
-    ("select", 32, ["-M", "prepared", "-S"]),
+    # name, clients, the project's goal as a multiple of PostgreSQL's rate, pgbench's arguments
+    ("simple by 1 client", 1, 1.2, ["-M", "simple"]),
+    ("simple", 32, 5, ["-M", "simple"]),
+    ("extended", 32, 5, ["-M", "extended"]),
+    ("prepared by 1 client", 1, 1.2, ["-M", "prepared"]),
+    ("prepared", 32, 5, ["-M", "prepared"]),
+    ("pipelined", 32, 20, ["-M", "prepared", "-f", str(HERE / "tpcb_pipelined.sql")]),
+    ("call", 32, 20, ["-M", "prepared", "-f", str(HERE / "tpcb_call.sql")]),
+    ("select", 32, 2, ["-M", "prepared", "-S"]),
 ]
 
 
@@ -207,6 +207,11 @@ def medians(of):
     return {name: statistics.median(values) for name, values in of.items()}
 
 
+def goal_of(ratio, goal):
+    """The goal, and if the ratio reaches it."""
+    return f"{goal:g}, {'reached' if ratio >= goal else 'missed'}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--scale", type=int, default=1)
@@ -238,7 +243,7 @@ def main():
             loaded = list(engines)
             if arguments.floor:
                 engines["nothing"] = Nothing(arguments.floor)
-            for name, clients, options in WORK:
+            for name, clients, goal, options in WORK:
                 if only and name not in only:
                     continue
                 rates = {engine: [] for engine in engines}
@@ -253,19 +258,24 @@ def main():
                         processor[engine].append(measured.processor_microseconds)
                         device[engine].append(measured.written_bytes)
                 ratios = [ours / theirs for ours, theirs in zip(rates["Sardonyx"], rates["PostgreSQL"])]
+                ratio = statistics.median(ratios)
                 results.append(
                     {
                         "work": name,
                         "clients": clients,
+                        "goal": goal_of(ratio, goal),
                         "rates": rates,
                         "processor_microseconds": processor,
                         "written_bytes": device,
-                        "ratio": statistics.median(ratios),
+                        "ratio": ratio,
                         "median_rates": medians(rates),
+                        "least_rates": {engine: min(values) for engine, values in rates.items()},
+                        "most_rates": {engine: max(values) for engine, values in rates.items()},
                         "median_microseconds": medians(processor),
+                        "median_bytes": medians(device),
                     }
                 )
-                print(f"{name}: {statistics.median(ratios):.2f} x", file=sys.stderr)
+                print(f"{name}: {ratio:.2f} x, goal {goal_of(ratio, goal)}", file=sys.stderr)
             for name in loaded:
                 told = sums(engines[name].environment)
                 if len(set(told)) != 1:
@@ -282,7 +292,7 @@ def main():
         names = "".join(f"{name:>30}" for name in engines)
         times = "".join(f"{name + ', us':>16}" for name in engines)
         bytes_written = "".join(f"{name + ', B':>16}" for name in engines)
-        print(f"{'pgbench, transactions/s':<24}{names}{'ratio':>8}{times}{bytes_written}")
+        print(f"{'pgbench, transactions/s':<24}{names}{'ratio':>8}{'goal':>13}{times}{bytes_written}")
         for result in results:
             shown = []
             for rates in result["rates"].values():
@@ -290,7 +300,7 @@ def main():
             columns = "".join(f"{one:>30}" for one in shown)
             times = "".join(f"{statistics.median(one):>16,.1f}" for one in result["processor_microseconds"].values())
             device = "".join(f"{statistics.median(one):>16,.0f}" for one in result["written_bytes"].values())
-            print(f"{result['work']:<24}{columns}{result['ratio']:>8.2f}{times}{device}")
+            print(f"{result['work']:<24}{columns}{result['ratio']:>8.2f}{result['goal']:>13}{times}{device}")
         counted = "by everybody, to the device" if counter.by_device else "by the engine's processes"
         print(f"us: processor time, B: bytes written {counted}, for a transaction, medians")
         print(f"the four sums of each engine are {'equal' if good else 'NOT EQUAL'}")

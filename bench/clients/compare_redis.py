@@ -16,7 +16,7 @@ The medians of the rounds are shown, with the least and the most, and the median
 alternates. PING, which stores nothing, shows what redis-benchmark itself can send. Behind them are the microseconds of
 processor time that the server took for a command, all its threads and the system calls included: these depend little on other
 programs. The table ends with the bytes that the disk had to write for a command (`/proc/diskstats`): those of all programs
-meanwhile, also what the other engine writes behind its replies.
+meanwhile, including background writes of the other engine.
 
 With `--beside`, another build of the command is measured in the same rounds.
 """
@@ -54,7 +54,7 @@ COMMANDS = {
 # Of commands that find what others have stored.
 FILLED_BY = {"get": "set", "mset": "set"}
 STATES = ["new", "there"]
-# Names out of so many hardly ever repeat.
+# Large enough that random names rarely repeat.
 MANY_NAMES = 2_000_000_000
 # Names in a command, if it has several.
 NAMES = {"mset": 10}

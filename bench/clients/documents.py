@@ -10,25 +10,35 @@ that a command names exist, with its options. Nothing is compiled or run.
 `server`: the lines of docs/server.md that make a configuration with two users, and certificates, are run as written, by `sh`.
 `readme`: the lines of README.md under "Try it" and "A server" are run as written, in an empty directory. Cargo and the
 program's path are replaced by the built program. Each line of output that the page shows must appear, with other numbers.
-The server takes its usual ports. psql and redis-cli are left out, with a sentence, if they are not installed; with
---require that is a failure.
+The server takes its usual ports, in a network namespace of its own where the kernel grants one, so that they are free. psql
+and redis-cli are left out, with a sentence, if they are not installed; with --require that is a failure.
+
+Commands with an ellipsis are counted as left out.
 
 Ends with 0 if the documents are right.
 """
 
 import argparse
+import ctypes
+import fcntl
+import importlib.util
 import json
 import os
 import pathlib
+import queue
 import re
 import shlex
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+CAPTIONS = ROOT / "tools" / "figures" / "captions.py"
 PROGRAMS = ["sardonyx", "sardonyx-lab", "xtask"]
 # It gives its options to a program of its own, which it compiles first.
 PASSES_ON = "torture-power"
@@ -36,20 +46,34 @@ PASSES_ON = "torture-power"
 PLACEHOLDER = re.compile(r"error: (unrecognized subcommand|unexpected argument|invalid value) '([A-Z|]+|\$\w+)'")
 # Commands of cargo that compile what they name.
 BUILDS = ["run", "test", "build", "check", "clippy", "doc", "bench", "llvm-lines"]
+# Short names of the papers' pages and of their scripts, with what they stand for.
+SHORT = {"d-c": ["sardonyx", "debit-credit"], "$lab": ["sardonyx-lab"]}
 # Texts that look like commands: a name in the files, and a verb of earlier versions.
 NO_COMMANDS = ["sardonyx record restore", "sardonyx standby DIR --listen ADDR"]
 
 
 def documents():
-    """The pages with commands; the changelog has those of earlier states, too."""
+    """The pages with commands, and the captions of pictures; the changelog has commands of earlier states, too."""
     found = [page for page in ROOT.glob("*.md") if page.name != "CHANGELOG.md"]
+    found.append(CAPTIONS)
     for folder in ["docs", "bindings", "tools", "observability"]:
         found += (ROOT / folder).rglob("*.md")
     return sorted(found)
 
 
+def captions():
+    """The commands of the captions of pictures, without commit and machine."""
+    found = importlib.util.spec_from_file_location("captions", CAPTIONS)
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return [(name, source.partition(";")[0]) for name, (_, source) in module.CAPTIONS.items()]
+
+
 def snippets(page):
     """The command lines of blocks of code, and the spans of code in prose, with their lines."""
+    if page == CAPTIONS:
+        yield from captions()
+        return
     block, fence, joined = None, "", ""
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if block is None:
@@ -109,6 +133,12 @@ def commands(text):
 def command(words):
     if not words or any("…" in word for word in words):
         return
+    if words[0] == "$keep" and "--" in words:
+        at = words.index("--")
+        yield "xtask", ["keep-figures", *words[1:at]]
+        yield from command(bare(words[at + 1 :]))
+        return
+    words = SHORT.get(words[0], words[:1]) + words[1:]
     program = words[0].rsplit("/", 1)[-1]
     if words[:2] == ["cargo", "xtask"]:
         yield "xtask", words[2:]
@@ -123,10 +153,12 @@ def command(words):
 
 def parse(programs, _):
     """Gives each command line to its program, once."""
-    tried, faults, missing = set(), [], set()
+    tried, faults, missing, cut = set(), [], set(), set()
     programs = programs.resolve()
     for page in documents():
         for number, text in snippets(page):
+            if "…" in text and re.match(r"(sardonyx|cargo xtask|cargo run|target/)", text):
+                cut.add(text)
             for program, arguments in commands(text) if text not in NO_COMMANDS else []:
                 key = (program, *arguments)
                 if key in tried or PASSES_ON in arguments or "--" in arguments:
@@ -142,7 +174,7 @@ def parse(programs, _):
                     faults.append(f"{page.relative_to(ROOT)}:{number}: {shlex.join(key)}: {' '.join(said)}")
     for program in sorted(missing):
         print(f"left out: {program} is not built in {programs}")
-    print(f"{len(tried)} command lines of the documents tried")
+    print(f"{len(tried)} command lines of the documents tried; {len(cut)} with an ellipsis left out")
     return faults
 
 
@@ -153,23 +185,22 @@ def cargo(*_):
     if done.returncode:
         return [f"cargo metadata: {done.stderr.strip()}"]
     packages = {package["name"]: package for package in json.loads(done.stdout)["packages"]}
-    tried, faults, others = set(), [], {}
+    tried, faults = set(), []
     for page in documents():
         for number, text in snippets(page):
             for words in map(bare, lists(text)):
                 key = tuple(words)
                 if not words or key in tried or any("…" in word for word in words):
                     continue
-                place = f"{page.relative_to(ROOT)}:{number}: {shlex.join(words)}"
                 script = words[1] if words[0] in ("python3", "bash", "sh") and len(words) > 1 else words[0]
                 if words[0] == "cargo" and words[1:2] and words[1] in BUILDS:
                     found = cargo_faults(words[2:], packages)
                 elif re.match(r"(\./)?(bench|tools|packaging|\.ci)/", script):
                     found = script_faults(script, words)
                 else:
-                    others.setdefault(words[0], place)
                     continue
                 tried.add(key)
+                place = f"{page.relative_to(ROOT)}:{number}: {shlex.join(words)}"
                 faults += [f"{place}: {fault}" for fault in found]
     print(f"{len(tried)} command lines of cargo and of scripts: what they name is there")
     return faults
@@ -243,9 +274,44 @@ def shape(line):
     return re.sub(r"[\d.,]+", "0", " ".join(line.split()))
 
 
+def own_network():
+    """Gives this process, and those that it starts, a network of their own, in which all ports are free."""
+    new_user, new_network = 0x1000_0000, 0x4000_0000
+    user, group = os.getuid(), os.getgid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(new_network if user == 0 else new_user | new_network):
+        print(f"left out: a network of its own ({os.strerror(ctypes.get_errno())}), so the usual ports of this machine must be free")
+        return
+    if user:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            pathlib.Path(f"/proc/self/{name}").write_text(text)
+    # The loopback device is down in a new one: SIOCGIFFLAGS, and SIOCSIFFLAGS with IFF_UP.
+    with socket.socket() as one:
+        asked = struct.pack("16sh14x", b"lo", 0)
+        flags = struct.unpack("16sh14x", fcntl.ioctl(one, 0x8913, asked))[1]
+        fcntl.ioctl(one, 0x8914, struct.pack("16sh14x", b"lo", flags | 1))
+
+
+def lines_of(process, count, seconds=60):
+    """The first lines that a process prints: fewer if it ends, or if they do not come in time."""
+    lines = queue.SimpleQueue()
+    threading.Thread(target=lambda: [*map(lines.put, process.stdout), lines.put(None)], daemon=True).start()
+    printed, until = [], time.monotonic() + seconds
+    while len(printed) < count:
+        try:
+            line = lines.get(timeout=max(0, until - time.monotonic()))
+        except queue.Empty:
+            break
+        if line is None:
+            break
+        printed.append(line)
+    return printed
+
+
 def readme(programs, required):
     """Runs README's consoles in an empty directory. Programs that are required must be installed."""
     page = (ROOT / "README.md").read_text()
+    own_network()
     faults, server, ran = [], None, set()
     program = shlex.quote(str((programs / "sardonyx").resolve()))
     with tempfile.TemporaryDirectory(prefix="readme-") as directory:
@@ -263,7 +329,7 @@ def readme(programs, required):
                         server = subprocess.Popen(
                             ["sh", "-c", f"exec {text}"], cwd=directory, text=True, stdout=subprocess.PIPE
                         )
-                        printed = [server.stdout.readline() for _ in expected]
+                        printed = lines_of(server, len(expected))
                     else:
                         began = time.monotonic()
                         done = subprocess.run(

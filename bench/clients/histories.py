@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Interactive transactions of many clients, judged from outside by the history of their answers.
 
-    bench/clients/histories.py [--clients 8] [--seconds 10] [--keys 6] [--seed 1] [--kills 0] [--statements 1..4]
-                               [--savepoints 0.0] [--holds 0.0] [--committed 0.1]
+    bench/clients/histories.py [--clients 8] [--transactions 2000] [--keys 6] [--seed 1] [--kills 0] [--statements 1..4]
+                               [--savepoints 0.0] [--holds 0.0] [--committed 0.1] [--patience 600]
 
 Lists are read and appended to, as Elle does it (Kingsbury and Alvaro, "Elle: Inferring Isolation Anomalies from
 Experimental Observations", VLDB 2020). A list shows the order in which it was written. So its reads give the dependencies of
@@ -10,12 +10,15 @@ transactions: one wrote before another one, read its element, or read before it 
 transactions ended and began, must have no cycle: strict serializability. An element of a refused transaction must not exist;
 one of a transaction without an answer may exist.
 
-A transaction has as many statements as --statements says: from the ninth on it runs aside, on a snapshot. With --savepoints
-so large a share of its statements sets a savepoint, or goes back to one; then the operations since count no more. With
---holds so large a share of transactions waits a tenth of a second before its last statements. Some send their last statement
-together with the commit. With --kills the server is killed so often meanwhile, and started anew. The judge is shown histories with known faults first,
-and must find each. At least the share of --committed must have committed of those with an answer: a server that refuses all
-has shown nothing. Needs psycopg. Ends with 0 if the history is sound.
+--transactions is the number of transactions of all clients together. --statements is the number of statements of each: from
+the ninth on it runs aside, on a snapshot. Some writes have parameters; some transactions send the last statement together with
+the commit. --savepoints: share of statements that set a savepoint or roll back to one. --holds: share of transactions that
+pause for 0.1 s before their last statements. --kills: number of times the server is killed and restarted, after counts of
+transactions that are drawn. --patience bounds the seconds of all this.
+
+The judge is shown histories with known faults first, and must find each. At least the share of --committed must have committed
+of those with an answer: otherwise a server that refuses everything would pass. Needs psycopg. Ends with 0 if the history is
+sound.
 """
 
 import argparse
@@ -179,15 +182,32 @@ def parsed(text):
     return [int(element) for element in text.split(",") if element]
 
 
+class Progress:
+    """The number of transactions that all clients have ended."""
+
+    def __init__(self):
+        self.ended, self.changed = 0, threading.Condition()
+
+    def note(self):
+        with self.changed:
+            self.ended += 1
+            self.changed.notify_all()
+
+    def reaches(self, count, until):
+        """Waits until so many have ended; false if they do not until then."""
+        with self.changed:
+            return self.changed.wait_for(lambda: self.ended >= count, until - time.monotonic())
+
+
 class Client(threading.Thread):
     """Runs transactions until it is to stop, and keeps their answers."""
 
-    def __init__(self, number, arguments, dsn, elements, stop):
+    def __init__(self, number, arguments, dsn, elements, stop, progress):
         super().__init__(daemon=True)
         self.random = random.Random(arguments.seed * 1000 + number)
         self.keys, self.dsn, self.elements, self.stop = arguments.keys, dsn, elements, stop
         self.statements, self.savepoints, self.holds = arguments.statements, arguments.savepoints, arguments.holds
-        self.transactions, self.failure = [], None
+        self.transactions, self.failure, self.progress = [], None, progress
 
     def run(self):
         try:
@@ -207,6 +227,7 @@ class Client(threading.Thread):
                     time.sleep(0.05)
                     continue
             self.transact(connection, psycopg)
+            self.progress.note()
 
     def transact(self, connection, psycopg):
         transaction = Transaction([], UNKNOWN, began=time.monotonic())
@@ -230,12 +251,15 @@ class Client(threading.Thread):
                 else:
                     element = next(self.elements)
                     transaction.operations.append(("append", key, element))
-                    append = f"UPDATE lists SET v = v || ',' || '{element}' WHERE k = {key}"
                     if number == count - 1 and self.random.random() < 0.5:
-                        connection.execute(f"{append}; COMMIT")
+                        connection.execute(f"UPDATE lists SET v = v || ',' || '{element}' WHERE k = {key}; COMMIT")
                         transaction.outcome, transaction.ended = OK, time.monotonic()
                         return
-                    connection.execute(append)
+                    # Each protocol of PostgreSQL: parameters need the extended one.
+                    if self.random.random() < 0.5:
+                        connection.execute("UPDATE lists SET v = v || ',' || %s WHERE k = %s", (str(element), key))
+                    else:
+                        connection.execute(f"UPDATE lists SET v = v || ',' || '{element}' WHERE k = {key}")
             if self.random.random() < 0.1:
                 connection.execute("ROLLBACK")
                 transaction.outcome = REFUSED
@@ -275,7 +299,7 @@ def bounds(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--transactions", type=int, default=2000)
     parser.add_argument("--keys", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kills", type=int, default=0)
@@ -283,7 +307,10 @@ def main():
     parser.add_argument("--savepoints", type=float, default=0.0)
     parser.add_argument("--holds", type=float, default=0.0)
     parser.add_argument("--committed", type=float, default=0.1)
+    parser.add_argument("--patience", type=float, default=600)
     arguments = parser.parse_args()
+    if not 0 <= arguments.kills < arguments.transactions:
+        parser.error("--kills is less than --transactions")
     for what, is_right, transactions, final in known_faults():
         wrong = judge(transactions, final)
         if (wrong is None) != is_right:
@@ -303,14 +330,17 @@ def main():
         now = [server]
         stop, elements = threading.Event(), itertools.count(1)
         dsn = lambda: now[0].dsn
-        clients = [Client(number, arguments, dsn, elements, stop) for number in range(arguments.clients)]
+        progress, until = Progress(), time.monotonic() + arguments.patience
+        clients = [Client(number, arguments, dsn, elements, stop, progress) for number in range(arguments.clients)]
         for client in clients:
             client.start()
-        for _ in range(arguments.kills):
-            time.sleep(arguments.seconds / (arguments.kills + 1))
+        kills = random.Random(arguments.seed).sample(range(1, arguments.transactions), arguments.kills)
+        in_time = True
+        for count in sorted(kills):
+            in_time = in_time and progress.reaches(count, until)
             now[0].kill()
             now[0] = Server(path)
-        time.sleep(arguments.seconds / (arguments.kills + 1))
+        in_time = in_time and progress.reaches(arguments.transactions, until)
         stop.set()
         for client in clients:
             client.join(60)
@@ -320,6 +350,9 @@ def main():
         with psycopg.connect(now[0].dsn, autocommit=True) as connection:
             final = {key: parsed(text) for key, text in connection.execute("SELECT k, v FROM lists")}
         now[0].end()
+    if not in_time:
+        print(f"FAILED: {progress.ended} of {arguments.transactions} transactions in {arguments.patience} s")
+        return 1
     transactions = [transaction for client in clients for transaction in client.transactions]
     counts = collections.Counter(transaction.outcome for transaction in transactions)
     wrong = judge(transactions, final)

@@ -55,6 +55,8 @@ def main():
                 sys.exit(1)
             told += acknowledged
         server.end()
+    if told == 0:
+        sys.exit("no transaction was acknowledged before a kill: this has shown nothing")
     print(f"{arguments.kills} kills, {told} transactions acknowledged: each is there, and the four sums are equal after each kill")
 
 

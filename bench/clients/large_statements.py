@@ -101,8 +101,7 @@ def make(at, name, rows):
 
 
 def write(at, table, every, begins, ends, waits):
-    """Sends a write every so many seconds, up to the last that is due before `ends`; those that the server keeps waiting follow
-    as soon as they can. Puts when each was due, and the seconds from then and from its sending to its reply."""
+    """Sends one write per interval until `ends`. Delayed writes are sent as soon as possible. Puts when each was due, and the seconds from then and from its sending to its reply."""
     found, again = [], 0
     with psycopg.connect(at, autocommit=True) as client:
         text = f"UPDATE {table} SET amount = amount + 1 WHERE id = %s"

@@ -252,8 +252,11 @@ export const view = pgView('dz_view').as((qb) => qb.select({ id: users.id, name:
     same((await sql`select 1 as a; select 2 as a`.simple()).map((rows) => rows[0].a), [1, 2]);
     same((await sql.unsafe('select $1::int + 1 as a', [4]))[0].a, 5);
     const slow = sql`select pg_sleep(30)`;
-    setTimeout(() => slow.cancel(), 200);
-    await assert.rejects(slow, { code: '57014' });
+    const cancelled = assert.rejects(slow, { code: '57014' });
+    // The statement must have begun.
+    while (!(await sql`select from pg_stat_activity where wait_event = 'PgSleep'`).count) await new Promise((done) => setTimeout(done, 10));
+    slow.cancel();
+    await cancelled;
     await assert.rejects(sql`insert into pj_t (id) values (1)`, { code: '23505', constraint_name: 'pj_t_pkey', table_name: 'pj_t' });
     const reserved = await sql.reserve();
     same((await reserved`select 1 as a`)[0].a, 1);

@@ -26,6 +26,7 @@ from run import Server, sardonyx  # noqa: E402
 
 PASSWORD = "correct horse"
 SECONDS = 60
+SLEEPING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
 
 
 def free_port():
@@ -243,13 +244,22 @@ def statement_mode(pooler):
 def cancels(pooler):
     """A client's cancel request reaches its statement through the pooler; another session ends one by number."""
     with pooler.connect() as db:
-        timer = threading.Timer(0.5, db.cancel)
-        timer.start()
+        # The statement must have begun.
+        def cancel():
+            with pooler.connect() as watcher:
+                until = time.monotonic() + SECONDS
+                while not one(watcher, SLEEPING) and time.monotonic() < until:
+                    time.sleep(0.01)
+            db.cancel()
+
+        canceller = threading.Thread(target=cancel)
+        canceller.start()
         try:
             db.execute("SELECT pg_sleep(50)")
             raise AssertionError("it was not cancelled")
         except psycopg.errors.QueryCanceled:
             pass
+        canceller.join()
         assert one(db, "SELECT 1") == 1
     with pooler.connect() as db, pooler.connect() as other:
         db.execute("BEGIN")

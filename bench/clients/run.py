@@ -297,8 +297,8 @@ CLIENTS |= {name: (lambda: python_module("redis"), redis_library(name)) for name
 # These drop all tables first, or dump the whole schema. Redis' tables are refused, so they have a server without Redis.
 DROP_ALL = ("typeorm", "flyway", "prisma", "activerecord", "mikro_orm", "drizzle", "liquibase")
 
-# Clients that a control passes, and whose last stops here are mended, each with a script of crates/sql/tests/scripts. They have not
-# run whole since: with --only they do, and those that pass are taken out of this list.
+# Clients that pass on PostgreSQL and whose last known failure here is fixed, each with a script of crates/sql/tests/scripts. They
+# were not run in full again: run each with --only, and remove it from this list if it passes.
 UNTRIED = """
 drizzle massive jooq procrastinate
 """.split()

@@ -133,7 +133,7 @@ async def main(dsn):
                     raise KeyError
             except KeyError:
                 pass
-            assert await Team.filter(name="green").using_db(outer).select_for_update(nowait=True).count() >= 0
+            assert await Team.filter(name="green").using_db(outer).select_for_update(nowait=True).count() == 1
             assert [t.name for t in await Team.filter(name__in=["green", "lost"]).using_db(outer).select_for_update(skip_locked=True)] == ["green"]
             raise ValueError
     except ValueError:
@@ -151,8 +151,9 @@ async def main(dsn):
     assert await Team.filter(name__startswith="many").delete() == 8
     try:
         await connection.execute_query("SELECT * FROM tt_none")
-    except OperationalError:
-        pass
+        raise AssertionError("a table that does not exist is read")
+    except OperationalError as error:
+        assert "tt_none" in str(error), error
     assert len((await Player.all().only("name").limit(2).offset(1).order_by("name"))) == 2
     assert isinstance(uuid.UUID(str(ada.id)), uuid.UUID)
     await connection.execute_script("DROP TABLE tt_friends, tt_details, tt_players, tt_teams")

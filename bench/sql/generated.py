@@ -50,8 +50,10 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "clients")]
 
+import documented  # noqa: E402
 import shrinking  # noqa: E402
 from compare import PostgreSQL, Sardonyx, dsn  # noqa: E402
+from documented import shortened  # noqa: E402
 from drawn import kinds  # noqa: E402
 from drawn.catalogue import OTHERS, Catalogue  # noqa: E402
 from drawn.changes import Changes  # noqa: E402
@@ -72,13 +74,6 @@ SETTINGS = {
     "intervalstyle": ("postgres", ["postgres_verbose", "iso_8601"]),
     "datestyle": ("ISO, MDY", ["ISO, DMY", "ISO, YMD"]),
 }
-STORED_FORMS = [
-    ("a text as an interval with fields", re.compile(r"::text\)?\)?::interval (year|month|day|hour|minute|second)")),
-    ("an address as a literal", re.compile(r"quote_(literal|nullable).*inet")),
-    ("blanks of an array's elements", re.compile(r"(bpchar|char\(\d+\)).*(array|unnest|\[)|(array|unnest|\[).*(bpchar|char\(\d+\))")),
-]
-# Collations in which PostgreSQL gives cases to letters of ASCII alone.
-CASES = re.compile(r'collate (pg_catalog\.)?"(C|POSIX|ucs_basic)"')
 # Types whose numbers are others on each server, also within arrays and rows; and that whose trees are others (docs/sql.md).
 OF_USERS = re.compile(r"hstore|mood|record|tsquery|regcollation")
 
@@ -197,12 +192,6 @@ def normal(cell, kind):
     return shortened(cell).rstrip() if "." in cell or kind == "bpchar" else cell
 
 
-def of_base(cell):
-    """A text with the names of types in the place of domains'."""
-    names = {"int4": "integer", "varchar": "character varying"}
-    return re.sub(r"\b(" + "|".join(kinds.DOMAINS) + r")\b", lambda found: names.get(kinds.DOMAINS[found[0]], kinds.DOMAINS[found[0]]), cell)
-
-
 def is_of_class(code, *classes):
     return code[:2] in classes or code == "42846"
 
@@ -265,11 +254,6 @@ def difference(ours, theirs, is_ordered, is_exact):
     if len(one) == len(other) and all(is_cut(*cells) for rows in zip(one, other) for cells in zip(*rows)):
         return "a limit", "digits of a numeric behind the 38th"
     return "rows", f"{first[0]} / {first[1]}"
-
-
-def shortened(cell):
-    """Without zeros behind the last digit of decimals."""
-    return cell and re.sub(r"(?<=\d)\.(?!\d)", "", re.sub(r"(\.\d*?)0+(?!\d)", r"\1", cell))
 
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?")
@@ -405,9 +389,10 @@ class Pair:
                 if any(OF_USERS.search(kind) for _, kind in one.columns):
                     return None, one
                 # If the texts differ in a way that is documented, so do the bytes.
-                texts = difference(*self.both(text, statement.given), statement.is_ordered, True)
-                if texts:
-                    return texts, one
+                texts = self.both(text, statement.given)
+                found = difference(*texts, statement.is_ordered, True)
+                if found:
+                    return self.as_documented(statement, text, found, *texts), one
             found = difference(one, other, statement.is_ordered, statement.is_exact)
             if found and found[0] == "code" and statement.is_exact:
                 codes = (one.code, other.code)
@@ -415,18 +400,8 @@ class Pair:
                 are_of_values = all(is_of_class(code, "", "22", "23", "0A") for code in codes)
                 if are_of_values and reads or self.is_other_first(statement.plain(text), codes):
                     found = ("order of errors", f"{one.code or 'no error'} / {other.code or 'no error'}")
-            elif found and found[0] == "rows" and "numrange" in text and len(one.rows) == len(other.rows) and all(
-                shortened(ours) == shortened(theirs) for rows in zip(one.rows, other.rows) for ours, theirs in zip(*rows)
-            ):
-                # A range may be a text, too.
-                found = ("as documented", "zeros at the end of a numrange's bounds")
-            elif found and found[0] == "rows" and CASES.search(text) and not text.isascii():
-                found = ("as documented", "cases of letters beyond ASCII in the collation C")
-            elif found and found[0] == "rows" and set(kinds.DOMAINS) & set(re.findall(r"\w+", text)) and one.rows == [tuple(cell and of_base(cell) for cell in row) for row in other.rows]:
-                found = ("as documented", "the base type of a domain")
-            elif found and found[0] == "rows":
-                # Indexes and generated columns may have stored these forms.
-                found = next((("as documented", cause) for cause, form in STORED_FORMS if form.search(text)), found)
+            else:
+                found = self.as_documented(statement, text, found, one, other)
             return found, one
         self.both("begin")
         one, other = self.both(text)
@@ -436,6 +411,18 @@ class Pair:
                 found = found or difference(*self.both(f"table {table}"), False, False)
         self.both("rollback")
         return found, one
+
+    def as_documented(self, statement, text, found, one, other):
+        """The difference, with its documented cause if that explains all of it."""
+        if not found or found[0] != "rows":
+            return found
+        cause = documented.cause(text, one.rows, other.rows, statement.is_ordered)
+        if cause:
+            return "as documented", cause
+        literal = documented.as_literal(text)
+        if literal and not difference(one, Answer(self.theirs, literal, statement.given), statement.is_ordered, statement.is_exact):
+            return "as documented", "a text as an interval with fields"
+        return found
 
     def smallest(self, statement, found, tries):
         """The statement shrunk: the same kind of difference, and for errors the same sentence."""

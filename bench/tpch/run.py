@@ -9,7 +9,7 @@ right; DuckDB, in the process, is measured, too, where it is installed. The same
 indexes besides the primary keys. Needed: `pip install psycopg[binary]`.
 
 With --payments, pgbench's debit-credit procedure runs (32 clients): in turn alone, and while the 22 queries run in a loop at
-another connection. There are three pairs of so many seconds; its loss is the median of the pairs.
+another connection. Three pairs of --payments seconds each; the loss is the median of the pairs.
 
 Ends with 0 if all answers are the same.
 """

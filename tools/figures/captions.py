@@ -1,7 +1,7 @@
 """Captions of the measured and simulated pictures in docs/figures, which programs draw without knowing the machine.
 
-A caption is at the picture's lower end: the observation, and the command, commit and machine. The observation is its description for
-screen readers, too. `draw.py` writes the captions, and `draw.py --check` compares them. A picture that was drawn anew gets its
+A caption is at the picture's lower end: the observation, and the command that drew it, commit and machine. bench/clients/documents.py
+tries these commands. The observation is its description for screen readers, too. `draw.py` writes the captions, and `draw.py --check` compares them. A picture that was drawn anew gets its
 caption again.
 """
 
@@ -14,33 +14,34 @@ LINE = 17
 HEIGHT = re.compile(r'viewBox="0 0 (\d+) (\d+)" width="\d+" height="\d+"')
 
 MACHINE = "two Intel Xeon processors of a virtual machine"
-OBJECTS = "sardonyx-lab complex-objects --figure {}; " + MACHINE + "; commit {}"
-SIMULATED = "sardonyx-lab simulate --figure {}: a simulation, with 95% intervals; commit {}"
+OBJECTS = "sardonyx-lab complex-objects --figure {} {} --svg FILE; " + MACHINE + "; commit {}"
+CURVE_OF_OBJECTS = "--dmp 1,4,8,12,16,20 --seconds 4"
+SIMULATED = "sardonyx-lab simulate --figure {} --output DIR; a simulation, with 95% intervals; commit {}"
 PAPER = SIMULATED.format("{}", "8cdce93b (2026-11-21)")
 TRANSFERS = SIMULATED.format("{}", "7f665a5f (2026-11-22)")
-CURVE = "sardonyx debit-credit --curve --seconds 3; one run of 3 s a point; " + MACHINE + "; commit 7533be7d (2026-11-22)"
+CURVE = "sardonyx debit-credit --curve --seconds 3{} --output DIR; one run of 3 s a point; " + MACHINE + "; commit 7533be7d (2026-11-22)"
 
 # By name: the observation, and the command, commit and machine.
 CAPTIONS = {
     "complex-objects-7.svg": (
         "S2/PS has 3.4 times the throughput of S1 with 12 transactions at once, and 4.6 times with 20: S1's wait for locks.",
-        OBJECTS.format(7, "199714b7 (2026-11-21)"),
+        OBJECTS.format(7, CURVE_OF_OBJECTS, "199714b7 (2026-11-21)"),
     ),
     "complex-objects-8.svg": (
         "S2/PS is ahead of S1 for all shares of updates, own accesses and operations; more operations make it further ahead.",
-        OBJECTS.format(8, "b8b7fb73 (2026-11-21)"),
+        OBJECTS.format(8, "--strategies s1,s2-ps --seconds 2", "b8b7fb73 (2026-11-21)"),
     ),
     "complex-objects-9.svg": (
         "Foreign accesses make deadlocks of S1 more frequent than in Figure 7. S2/PS has 5.9 times its throughput at 12 transactions.",
-        OBJECTS.format(9, "199714b7 (2026-11-21)"),
+        OBJECTS.format(9, CURVE_OF_OBJECTS, "199714b7 (2026-11-21)"),
     ),
     "complex-objects-10.svg": (
         "More foreign accesses cause more conflicts of S1, and larger spheres of S2/PS.",
-        OBJECTS.format(10, "b8b7fb73 (2026-11-21)"),
+        OBJECTS.format(10, "--seconds 3", "b8b7fb73 (2026-11-21)"),
     ),
     "complex-objects-victims.svg": (
         "The advantage of S2/PS in Figure 9 depends on the rule for deadlocks, which the DASDBS paper does not name.",
-        "sardonyx-lab complex-objects --victims --seconds 12; " + MACHINE + ", with other load; commit b54478c0 (2026-11-22)",
+        "sardonyx-lab complex-objects --victims --seconds 12 --svg FILE; " + MACHINE + ", with other load; commit b54478c0 (2026-11-22)",
     ),
     "figure-4.1.svg": (
         "With affinity routing, response times stay almost constant with more nodes. With random routing they rise, most with FORCE.",
@@ -80,15 +81,15 @@ CAPTIONS = {
     ),
     "open-loop-durable.svg": (
         "Half of the requests are answered in 0.35 ms up to 2.9 million a second. The dip is between two runs that recovered from a hold-up.",
-        CURVE,
+        CURVE.format(""),
     ),
     "open-loop-deferred.svg": (
         "The answer does not wait for the disk. Responses become long where the offered load approaches what the closed loop reaches.",
-        CURVE,
+        CURVE.format(" --one-at-a-time --durability deferred"),
     ),
     "page-touch.svg": (
         "Reading a page takes 4.7 ns if the view has retained it. The recipe of the thesis (libxac) takes 10.6 µs.",
-        "sardonyx-lab page-touch --repetitions 300; " + MACHINE + "; commit 1a639551 (2026-11-21)",
+        "sardonyx-lab page-touch --repetitions 300 --output DIR; " + MACHINE + "; commit 1a639551 (2026-11-21)",
     ),
 }
 

@@ -9,6 +9,7 @@
 //! transaction.
 
 use crate::kill_loop::{Tortured, torture};
+use crate::own_directory::OwnDirectory;
 use crate::torture::remove;
 use anyhow::bail;
 use clap::Args;
@@ -42,7 +43,7 @@ pub struct ComplexTorture {
     /// Threads that run transactions.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=THREADS_MAX))]
     threads: u64,
-    /// The directory of the database; removed before and after. It should be on a real disk.
+    /// The directory of the database; removed before and after, so it must be new or of an earlier run. It should be on a real disk.
     #[arg(long, default_value = "target/torture-complex.sdx")]
     directory: PathBuf,
 }
@@ -170,6 +171,7 @@ type Values = BTreeMap<u64, i64>;
 impl ComplexTorture {
     /// Runs the loop; ends with an error at the first value that differs from the committed one.
     pub fn run(&self) -> anyhow::Result<()> {
+        let _own = OwnDirectory::take(&self.directory)?;
         let mut lives = Lives {
             torture: self,
             references: references(self.seed),

@@ -1,6 +1,7 @@
 //! Processes `sardonyx store serve`, each with a directory of its own, for `store-figures` and `torture-serve`: a log over
 //! TCP, or on several copies, whose register is in a directory or in an etcd.
 
+use crate::serve_hosts::ADDRESS;
 use crate::torture::remove;
 use anyhow::{Context, bail, ensure};
 use rustix::process::Signal;
@@ -56,7 +57,7 @@ impl KeptStores {
     ) -> anyhow::Result<Self> {
         ensure!(
             program.is_file(),
-            "{} is not there: build the command, `cargo build --release -p sardonyx-cli`",
+            "{} does not exist: build the command, `cargo build --release -p sardonyx-cli`",
             program.display()
         );
         remove(directory)?;
@@ -69,7 +70,7 @@ impl KeptStores {
             place: String::new(),
         };
         for server in 0..count {
-            let (victim, address) = stores.spawn(server, "127.0.0.1:0")?;
+            let (victim, address) = stores.spawn(server, &format!("{ADDRESS}:0"))?;
             stores.servers.push(victim);
             stores.addresses.push(address);
         }

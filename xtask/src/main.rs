@@ -31,6 +31,7 @@ mod node_faults;
 mod node_torture;
 mod node_victim;
 mod other_servers;
+mod own_directory;
 mod package;
 mod pauses;
 mod power;

@@ -8,6 +8,7 @@
 
 use crate::kill_loop::{Tortured, torture};
 use crate::multilevel_torture::verify_sound;
+use crate::own_directory::OwnDirectory;
 use anyhow::{Context, ensure};
 use clap::Args;
 use sardonyx::disk::GroupLimits;
@@ -41,7 +42,7 @@ pub struct MappedTorture {
     /// Processes at once.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(2..=64))]
     processes: u64,
-    /// The directory of the database; removed before and after. Without it, segments have no log.
+    /// The directory of the database; removed before and after, so it must be new or of an earlier run. Without it, segments have no log.
     #[arg(long)]
     directory: Option<PathBuf>,
 }
@@ -203,6 +204,8 @@ enum Event {
 impl MappedTorture {
     /// Runs the loop with each mechanism; ends with an error at the first transaction that is missing or found in part.
     pub fn run(&self) -> anyhow::Result<()> {
+        let directory = self.directory.as_deref();
+        let _own = directory.map(OwnDirectory::take).transpose()?;
         for (mechanism, kind) in (0..).zip(MECHANISMS) {
             let place = match &self.directory {
                 Some(directory) => directory.clone(),

@@ -10,6 +10,7 @@
 use crate::kill_loop::{Tortured, torture};
 use crate::multilevel_operations::{ACCOUNTS, Plan, WORKERS_MAX};
 use crate::multilevel_victim::{Opened, StrategyName, open};
+use crate::own_directory::OwnDirectory;
 use crate::torture::remove;
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
@@ -33,7 +34,7 @@ pub struct MultilevelTorture {
     /// Keep to one strategy.
     #[arg(long, value_enum)]
     strategy: Option<StrategyName>,
-    /// The directory of the database; removed before and after. It should be on a real disk.
+    /// The directory of the database; removed before and after, so it must be new or of an earlier run. It should be on a real disk.
     #[arg(long, default_value = "target/torture-multilevel.sdx")]
     directory: PathBuf,
     /// Threads that run transactions.
@@ -54,6 +55,7 @@ pub struct Met {
 impl MultilevelTorture {
     /// Runs the loop; ends with an error at the first transaction that is missing, found twice, or found in part.
     pub fn run(&self) -> anyhow::Result<()> {
+        let _own = OwnDirectory::take(&self.directory)?;
         let mut lives = Lives {
             torture: self,
             journaled: 0,

@@ -9,6 +9,7 @@ use crate::kill_loop::{Tortured, torture};
 use crate::node_arena::Arena;
 use crate::node_events::{Entry, Event, events};
 use crate::node_faults::Died;
+use crate::own_directory::OwnDirectory;
 use crate::torture::remove;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
@@ -39,7 +40,7 @@ pub struct NodeTorture {
     /// Nodes.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(2..=16))]
     pub(crate) nodes: u16,
-    /// The directory of the database; removed before and after. It should be on a real disk.
+    /// The directory of the database; removed before and after, so it must be new or of an earlier run. It should be on a real disk.
     #[arg(long, default_value = "target/torture-nodes")]
     pub(crate) directory: PathBuf,
     /// Only events whose names contain this, such as "stopped": to examine the faults of one of them.
@@ -63,6 +64,7 @@ impl NodeTorture {
         let mut events = events(self.coupling()).to_vec();
         events.retain(|(.., name)| name.contains(&self.only));
         ensure!(!events.is_empty(), "no event is called {:?}", self.only);
+        let _own = OwnDirectory::take(&self.directory)?;
         let mut lives = Lives {
             torture: self,
             events,

@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+/// The address of servers that are started again at their ports. Other programs, and connections that are made, take free ports
+/// of 127.0.0.1.
+pub const ADDRESS: &str = "127.0.0.2";
+
 /// Hosts of one database.
 pub struct Hosts {
     /// Each start of a host takes the next one of these.
@@ -77,7 +81,7 @@ impl Hosts {
         if self.makes_bases {
             command.args(["--base-every", "64KiB,5s", "--keep-bases", "1"]);
         }
-        command.args(["--postgres", &format!("127.0.0.1:{port}")]);
+        command.args(["--postgres", &format!("{ADDRESS}:{port}")]);
         // The lock of a killed host's directory is released a moment later.
         command.args(["--redis", "off", "--http", "off", "--wait", "10s"]);
         let mut victim = Victim::start(command.stderr(log))?;

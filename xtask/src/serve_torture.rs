@@ -18,6 +18,7 @@
 //! which this program was stopped is repeated: its clients were stopped, too.
 
 use crate::kill_loop::{Tortured, torture};
+use crate::own_directory::OwnDirectory;
 use crate::serve_hosts::{Hosts, name_of};
 use crate::serve_store::{ServeStore, ServeStoreKind};
 use crate::serve_witness::{Proven, Witness};
@@ -95,7 +96,7 @@ pub struct ServeTorture {
     /// The store.
     #[arg(long, value_enum, default_value_t = ServeStoreKind::File)]
     store: ServeStoreKind,
-    /// The directory of the hosts' directories and the store; removed before and after. It should be on a real disk.
+    /// The directory of the hosts' directories and the store; removed before and after, so it must be new or of an earlier run. It should be on a real disk.
     #[arg(long, default_value = "target/torture-serve")]
     directory: PathBuf,
 }
@@ -148,6 +149,7 @@ impl ServeTorture {
         {
             return Ok(());
         }
+        let _own = OwnDirectory::take(&self.directory)?;
         match self.figures {
             Some(count) => self.measure(self.start()?, count)?,
             None => {
@@ -172,7 +174,7 @@ impl ServeTorture {
         };
         ensure!(
             program.is_file(),
-            "{} is not there: build the command, or say --program",
+            "{} does not exist: build the command, or say --program",
             program.display()
         );
         let programs = (&*program, self.store_program.as_deref());
@@ -188,7 +190,7 @@ impl ServeTorture {
         let count = usize::try_from(self.hosts)?;
         let stale_reads = self.stale_reads.map(Duration::from_millis);
         if let Some(other) = &self.other_program {
-            ensure!(other.is_file(), "{} is not there", other.display());
+            ensure!(other.is_file(), "{} does not exist", other.display());
         }
         let programs = [Some(program.clone()), self.other_program.clone()];
         let programs: Vec<PathBuf> = programs.into_iter().flatten().collect();

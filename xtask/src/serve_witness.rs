@@ -5,6 +5,7 @@
 //! must show them. None may be missing, neither at the end nor before.
 
 use crate::pauses::Pauses;
+use crate::serve_hosts::ADDRESS;
 use crate::serve_reader::{READ_WRITER, Reads, keep_reading};
 use anyhow::{bail, ensure};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -93,7 +94,7 @@ pub struct Sleeper(Client);
 fn config(ports: &[u16]) -> Config {
     let mut config = Config::new();
     for port in ports {
-        config.host("127.0.0.1").port(*port);
+        config.host(ADDRESS).port(*port);
     }
     config.user("ada").dbname("bank");
     config.connect_timeout(CLIENT_PATIENCE);

@@ -5,6 +5,7 @@
 //! keeps one log, so each measurement has new ones.
 
 use crate::kept_stores::KeptStores;
+use crate::own_directory::OwnDirectory;
 use crate::store_lag;
 use crate::store_servers::{StoreKind, StoreServers, run_with_endpoint};
 use crate::torture::remove;
@@ -41,7 +42,7 @@ pub struct StoreFigures {
     /// The time of the transactions, twice for each place.
     #[arg(long, default_value_t = 4.0)]
     seconds: f64,
-    /// The directory of databases and started stores; removed before and after. It should be on a real disk.
+    /// The directory of databases and started stores; removed before and after, so it must be new or of an earlier run. It should be on a real disk.
     #[arg(long, default_value = "target/store-figures")]
     directory: PathBuf,
 }
@@ -114,6 +115,7 @@ impl StoreFigures {
                 return Ok(());
             }
         }
+        let _own = OwnDirectory::take(&self.directory)?;
         remove(&self.directory)?;
         std::fs::create_dir_all(&self.directory)?;
         let mut lines = vec![self.measure("the directory alone", &Stores::None)?];

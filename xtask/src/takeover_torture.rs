@@ -7,6 +7,7 @@
 
 use crate::host_victim::{name_of, numbers_in};
 use crate::kill_loop::{Tortured, torture};
+use crate::own_directory::OwnDirectory;
 use crate::store_servers::{StoreKind, StoreServers, run_with_endpoint};
 use crate::takeover_events::{EVENTS, Entry, Event};
 use crate::torture::remove;
@@ -60,7 +61,7 @@ pub struct TakeoverTorture {
     /// The program of the store's servers [default: nats-server or versitygw]
     #[arg(long, requires = "with")]
     store_program: Option<PathBuf>,
-    /// The directory of the hosts' directories; removed before and after. It should be on a real disk.
+    /// The directory of the hosts' directories; removed before and after, so it must be new or of an earlier run. It should be on a real disk.
     #[arg(long, default_value = "target/torture-takeover")]
     directory: PathBuf,
     /// The number of events with one database before a new one is begun.
@@ -385,6 +386,7 @@ impl TakeoverTorture {
         {
             return Ok(());
         }
+        let _own = OwnDirectory::take(&self.directory)?;
         let mut beside = self.directory.clone().into_os_string();
         beside.push("-store");
         let start =

@@ -2,6 +2,7 @@
 //! at a random point, kills the recovery a few times, and then checks for every transaction.
 
 use crate::kill_loop::{Tortured, torture};
+use crate::own_directory::OwnDirectory;
 use crate::victim::{Setting, scale};
 use anyhow::ensure;
 use clap::Args;
@@ -23,7 +24,7 @@ pub struct Torture {
     /// The seed of the kills, and of everything else except the system's timing.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The directory of the database; removed before and after. It should be on a real disk.
+    /// The directory of the database; removed before and after, so it must be new or of an earlier run. It should be on a real disk.
     #[arg(long, default_value = "target/torture.sdx")]
     directory: PathBuf,
     /// The number of kills with one database before a new one is begun: the longer the history, the longer the check.
@@ -37,6 +38,7 @@ pub struct Torture {
 impl Torture {
     /// Runs the loop; ends with an error at the first transaction that is missing or found twice.
     pub fn run(&self) -> anyhow::Result<()> {
+        let _own = OwnDirectory::take(&self.directory)?;
         let mut lives = Lives {
             torture: self,
             life: 0,

@@ -123,10 +123,19 @@ func tryingSqlx(dsn string) {
 	}
 	check(several.NextResultSet() && several.Next(), "two results")
 	several.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		// The statement must have begun.
+		for sleeping := 0; sleeping == 0; time.Sleep(10 * time.Millisecond) {
+			if db.Get(&sleeping, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") != nil {
+				break
+			}
+		}
+		cancel()
+	}()
 	_, err = db.ExecContext(ctx, "SELECT pg_sleep(30)")
 	cancel()
-	check(err != nil, "cancelled")
+	check(errors.Is(err, context.Canceled) || errors.As(err, &failed) && failed.Code == "57014", err)
 	read, err := db.BeginTxx(context.Background(), &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	must(err)
 	_, err = read.Exec("DELETE FROM gx_people")

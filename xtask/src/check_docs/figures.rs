@@ -76,6 +76,12 @@ impl Template<'_> {
     pub fn names_sources(&self) -> bool {
         self.lines.iter().any(|(_, line)| *line == SOURCES)
     }
+
+    /// Returns true if a row has the commit of its figures.
+    pub fn names_commits(&self) -> bool {
+        let mut lines = self.lines.iter();
+        lines.any(|(_, line)| line.contains("/commit}"))
+    }
 }
 
 /// A part of a page: a line of text, or a template with the table that it wrote before.
@@ -215,7 +221,7 @@ pub(super) fn found<'k>(place: &str, kept: &'k Kept) -> Result<&'k Value, String
     };
     let file = kept
         .get(name)
-        .ok_or_else(|| format!("{KEPT}/{name}.json is not there"))?;
+        .ok_or_else(|| format!("{KEPT}/{name}.json does not exist: `cargo xtask keep-figures {name} -- COMMAND` writes it"))?;
     let found = file.pointer(&pointer);
     found.ok_or_else(|| format!("{KEPT}/{name}.json has no value at {pointer}"))
 }
@@ -361,7 +367,11 @@ mod tests {
         let fault =
             |from: &str, to: &str| written(&PAGE.replace(from, to), &kept_one()).unwrap_err();
         for (from, to, why) in [
-            ("{run/commit}", "{other/commit}", "other.json is not there"),
+            (
+                "{run/commit}",
+                "{other/commit}",
+                "other.json does not exist",
+            ),
             ("{run/commit}", "{run/date}", "no value at /date"),
             ("{run/commit}", "{run/output}", "a number or a text"),
             ("{run/commit}", "{run/commit .1}", "a number or a text"),
@@ -420,7 +430,7 @@ mod tests {
             ("each f/one: {./x}", "no list"),
             ("each f/list {./x}", "a row is expected"),
             ("each f/list: {./t}", "no value at /t"),
-            ("{./x}", "is not there"),
+            ("{./x}", "does not exist"),
         ] {
             let fault = rows(template).unwrap_err();
             assert!(fault.contains(why), "{template}: {fault}");

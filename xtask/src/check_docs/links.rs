@@ -73,7 +73,7 @@ fn resolve(
     pages: &HashMap<PathBuf, Page>,
 ) -> Result<(), String> {
     if !root.join(path).exists() {
-        return Err(format!("{} is not there", path.display()));
+        return Err(format!("{} does not exist", path.display()));
     }
     if anchor.is_empty() {
         return Ok(());

@@ -12,13 +12,15 @@
 //! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list;
 //! - a page of test programs, docs/tests.md, that is not as the tests say: `--write` writes it;
 //! - tables of figures that are not as the kept output of their commands says ([`figures`]): `--write` writes them;
-//! - tables of figures in docs/papers/ that have neither kept output nor a commit ([`by_hand`]);
+//! - tables of figures in docs/papers/ and docs/benchmarks.md that have neither kept output nor a commit ([`by_hand`]);
+//! - commits in pages, kept output and captions that are not in the history ([`commits`]);
 //! - a list of the public API, docs/public-api.txt, that is not as the sources have it ([`public_api`]): `--write` writes it;
 //! - modules with `unsafe` that docs/unsafe.md lacks, and names there that are no module ([`unsafe_uses`]);
 //! - more habits of prose than documents and comments may have ([`mod@habits`]).
 
 mod by_hand;
 mod comments;
+mod commits;
 mod constants;
 mod figures;
 mod habits;
@@ -33,6 +35,9 @@ mod summary;
 mod tables;
 mod unsafe_uses;
 
+pub use commits::History;
+#[cfg(test)]
+pub use commits::repository;
 pub use figures::KEPT;
 
 use std::collections::HashMap;
@@ -139,7 +144,8 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
     summary::check(&pages, &mut findings);
     index::check(root, &sources, &mut findings);
     figures::check(root, &mut findings)?;
-    for file in pages.keys().filter(|file| file.starts_with(by_hand::PAGES)) {
+    commits::check(root, &pages, &mut findings)?;
+    for file in pages.keys().filter(|file| by_hand::has_figures_of(file)) {
         let text = std::fs::read_to_string(root.join(file))
             .with_context(|| format!("reading {}", file.display()))?;
         by_hand::check(file, &text, &mut findings);

@@ -27,7 +27,7 @@ pub fn check(
         if let Some(path) = path_of(root, span)
             && !is_there(root, path)
         {
-            report(line, format!("{path} is not there"));
+            report(line, format!("{path} does not exist"));
         }
     }
 }

@@ -90,12 +90,12 @@ fn links_and_anchors_that_lead_nowhere_are_found() {
 fn files_and_tests_that_are_not_there_are_found() {
     let fault = planted("one/src/lib.rs", "one/src/gone.rs");
     assert!(
-        fault.ends_with("crates/one/src/gone.rs is not there"),
+        fault.ends_with("crates/one/src/gone.rs does not exist"),
         "{fault}"
     );
     let fault = planted("src/l*.rs", "src/m*.rs");
     assert!(
-        fault.ends_with("crates/*/src/m*.rs is not there"),
+        fault.ends_with("crates/*/src/m*.rs does not exist"),
         "{fault}"
     );
     let fault = planted("i1_it_holds`.", "i1_it_held`.");

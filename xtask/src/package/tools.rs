@@ -94,7 +94,8 @@ pub fn output_of(command: &mut Command) -> anyhow::Result<String> {
         .output()
         .with_context(|| format!("starting {command:?}"))?;
     if !output.status.success() {
-        bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8_lossy(&output.stderr);
+        bail!("{command:?} ended with {}: {printed}", output.status);
     }
     Ok(String::from_utf8(output.stdout)?)
 }
