@@ -342,7 +342,22 @@ def celery():
         check([result.get(timeout=30) for result in results], [1, 2, 3, 4, 5])
 
 
-PYTHON = (limits, redlock, pottery, redis_locks, rq, rq_failures, streams, arq, huey, dramatiq, celery, django, flask_redis, apscheduler_redis)
+PYTHON = (
+    limits,
+    redlock,
+    pottery,
+    redis_locks,
+    rq,
+    rq_failures,
+    streams,
+    arq,
+    huey,
+    dramatiq,
+    celery,
+    django,
+    flask_redis,
+    apscheduler_redis,
+)
 NODE = (bullmq, bull, bee_queue, redlock_node, rate_limiter_flexible, connect_redis, keyv_redis, rate_limit_redis)
 OTHERS = (go_redis, jedis, lettuce)
 

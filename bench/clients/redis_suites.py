@@ -7,9 +7,9 @@ SUITE is a checkout of redis-py (https://github.com/redis/redis-py), whose tests
 commands, pipelines, transactions, locks, connections, encodings, each synchronous and asynchronous. Not run are clusters,
 sentinels, modules, TLS, publishing, streams' consumers and what needs several servers. A test that fails because it asks for
 something unsupported (see ABSENT; docs/redis.md lists them) counts as that, not as a failure. A test that is skipped here, since
-the server reports another version, counts as neither. With --alone there is no Redis. Needed: `redis-server`, and for this Python: `pip install SUITE pytest pytest-asyncio pytest-timeout`, with what the
-suite's dev_requirements.txt names besides. SARDONYX is the command, as in run.py. Ends with 0 if nothing fails that passes
-on Redis.
+the server reports another version, counts as neither. With --alone there is no Redis. Needed: `redis-server`, and for this
+Python `pip install SUITE pytest pytest-asyncio pytest-timeout`, with what the suite's dev_requirements.txt names besides.
+SARDONYX is the command, as in run.py. Ends with 0 if nothing fails that passes on Redis.
 """
 
 import argparse

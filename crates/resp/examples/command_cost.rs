@@ -24,6 +24,7 @@ use std::time::Instant;
 const FLIGHT: u64 = 16;
 /// A command's words. The number of a name takes the place of `#`, a number that is drawn anew the place of `@`.
 const COMMANDS: &[(&str, &str)] = &[
+    ("ping", "PING"),
     ("set", "SET key:# value:@"),
     ("get", "GET key:#"),
     ("incr", "INCR counter:#"),

@@ -13,11 +13,12 @@
 
 use crate::command::line::Line;
 use crate::command::{Command, ELEMENT, ELEMENT_BEHIND};
-use crate::data::{Entry, Hashes, Place};
+use crate::data::{Entry, Hashes, KeyLayout, Place};
 use crate::request::{Request, What};
 use crate::shared::Shared;
 use sardonyx::low_level::{Address, ValuePlaces};
 use sardonyx::procedures::TableSpace;
+use sardonyx::rows::ReadRows;
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 
@@ -202,7 +203,18 @@ fn elements_of(
     space: &TableSpace,
     (table, hash, key): (u16, u64, &[u8]),
 ) -> Option<(u64, u16)> {
+    let of = |entry: Entry| Some((entry.id, shared.numbers.table_of(entry.kind)?));
+    if let Some(layout) = layout_of(shared, space, table)
+        && let Some(found) = space.fixed_by_hash((table, &layout.schema), hash, (key, layout.key))
+    {
+        return of(layout.entry(&found?)?);
+    }
     let row = space.row_by_hash(table, hash, key)?;
-    let entry = Entry::of(&row).ok()?;
-    Some((entry.id, shared.numbers.table_of(entry.kind)?))
+    of(Entry::of(&row).ok()?)
+}
+
+fn layout_of<'s>(shared: &'s Shared, space: &TableSpace, table: u16) -> Option<&'s KeyLayout> {
+    let view = space.view();
+    let schema = view.row_schema(table)?;
+    shared.layouts.keys(table, schema)
 }

@@ -65,7 +65,7 @@ impl FollowedKeys {
                 }
             };
             let read = || commands.answer_beside(requests, &committed);
-            let outcomes = match requests.iter().all(|request| request.what.is_fast()) {
+            let outcomes = match requests.iter().all(|request| request.is_fast()) {
                 true => read(),
                 false => waiting::aside(read),
             };

@@ -12,6 +12,8 @@ const REGISTERS: usize = 1 << REGISTER_BITS;
 const COUNTED_BITS: u32 = 64 - REGISTER_BITS;
 const HEADER_BYTES: usize = 16;
 const DENSE_BYTES: usize = HEADER_BYTES + REGISTERS * 6 / 8;
+/// A string is none if it has more bytes than its longest runs: those of one register, of two bytes each.
+pub(crate) const READ_BYTES_MAX: usize = HEADER_BYTES + 2 * REGISTERS + 1;
 const MAGIC: &[u8] = b"HYLL";
 const DENSE: u8 = 0;
 const SPARSE: u8 = 1;

@@ -322,7 +322,7 @@ impl Own {
             // Unlike that of a queue, the wait for a turn can be interrupted.
             return Ok(self.submit_in(self.tables.turn()?, requests, None));
         }
-        if !requests.iter().all(|request| request.what.is_short()) {
+        if !requests.iter().all(|request| request.is_short()) {
             return waiting::aside(|| {
                 // Transactions of before would be written when this one has ended: only the stage's holder closes their
                 // group.
@@ -355,7 +355,7 @@ impl Own {
             };
             let committed = match reached {
                 Reached::Turn(turn) => {
-                    let is_short = requests.iter().all(|request| request.what.is_short());
+                    let is_short = requests.iter().all(|request| request.is_short());
                     let submit = || self.submit_in(turn, requests, None);
                     return Ok(match is_short {
                         true => submit(),
@@ -366,7 +366,7 @@ impl Own {
             };
             let commands = self.commands.procedure();
             let read = || commands.answer_beside(&requests, &committed);
-            let outcomes = match requests.iter().all(|request| request.what.is_fast()) {
+            let outcomes = match requests.iter().all(|request| request.is_fast()) {
                 true => read(),
                 false => waiting::aside(read),
             };

@@ -4,6 +4,8 @@ use crate::failure::Failure;
 
 /// The longest text of an integer of 64 bits.
 pub(crate) const INTEGER_BYTES_MAX: usize = 20;
+/// The longest stored text that is a float, as in Redis.
+pub(crate) const FLOAT_BYTES_MAX: usize = 5 * 1024 - 1;
 
 #[inline]
 pub(crate) fn integer_text(number: i64, buffer: &mut [u8; INTEGER_BYTES_MAX]) -> &[u8] {

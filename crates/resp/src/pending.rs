@@ -3,8 +3,12 @@
 //! A client that asks for many large values and does not read must not take all memory there is. So a flight whose answers
 //! are large is answered in parts ([`Pending::is_full`]), and the answers of all sessions share one bound.
 //!
-//! A flight that changes many rows is run in parts, too: others have the serial stage between two parts. So a flight of many
-//! deletions holds others for one part, and each command is still a transaction of its own.
+//! A flight that changes many rows, or gathers much to answer little, is run in parts, too: others have the serial stage
+//! between two parts. So a flight of many deletions holds others for one part, and each command is still a transaction of
+//! its own.
+//!
+//! Commands of few words may take long on long values and large keys, which only shows when they have run. So behind such a
+//! command ([`Pending::is_long`]) the next ones of its session step aside: they do not run on the thread that serves others.
 
 use crate::command::line::Line;
 use crate::data::Room;
@@ -22,6 +26,13 @@ pub(crate) const COPIES: usize = 2;
 /// as there may be in a flight.
 const CHANGES_MAX: usize = 16 << 10;
 
+/// To gather so many bytes takes as long as a change.
+const BYTES_OF_CHANGE: usize = 1 << 10;
+/// A command of so many changes is long: it takes about a millisecond.
+const LONG_CHANGES: usize = 4 << 10;
+/// The parts of flights behind a long command that step aside.
+const PARTS_ASIDE: usize = 64;
+
 /// The memory that the answers of a session take.
 #[derive(Debug)]
 pub(crate) struct Pending {
@@ -30,6 +41,8 @@ pub(crate) struct Pending {
     bytes: AtomicUsize,
     /// The changes of the commands of this part of the flight.
     changes: AtomicUsize,
+    /// So many parts of flights are still to step aside.
+    aside: AtomicUsize,
     budget: Arc<Budget>,
     share: Mutex<Share>,
     /// Commands that took long, with how many microseconds.
@@ -45,6 +58,7 @@ impl Pending {
             full,
             bytes: AtomicUsize::new(0),
             changes: AtomicUsize::new(0),
+            aside: AtomicUsize::new(0),
             share: Mutex::new(Share::of(budget.clone())),
             budget,
             slow: Mutex::default(),
@@ -60,12 +74,30 @@ impl Pending {
             || self.changes.load(Ordering::Relaxed) >= CHANGES_MAX
     }
 
-    /// Counts the changes of a command.
+    /// Counts the changes of a command, and the bytes that it has gathered.
     #[inline]
-    pub fn add_changes(&self, changes: usize) {
+    pub fn add_work(&self, changes: usize, gathered: usize) {
+        let work = changes + gathered / BYTES_OF_CHANGE;
+        if work >= LONG_CHANGES {
+            return self.add_long(work);
+        }
         // One thread at a time has the serial stage.
-        let all = self.changes.load(Ordering::Relaxed).saturating_add(changes);
+        let all = self.changes.load(Ordering::Relaxed).saturating_add(work);
         self.changes.store(all, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn add_long(&self, work: usize) {
+        let first = self.aside.swap(PARTS_ASIDE, Ordering::Relaxed) == 0;
+        // The rest of a flight that has not stepped aside waits, and does so then.
+        let work = if first { CHANGES_MAX } else { work };
+        self.changes.fetch_add(work, Ordering::Relaxed);
+    }
+
+    /// True if a command of the session took long lately: the next ones step aside.
+    #[inline]
+    pub fn is_long(&self) -> bool {
+        self.aside.load(Ordering::Relaxed) > 0
     }
 
     /// The room of the next answer: at most `most` bytes, and no more than there is memory for.
@@ -155,6 +187,10 @@ impl Pending {
     /// All answers were sent.
     pub fn release(&self) {
         self.changes.store(0, Ordering::Relaxed);
+        let aside = self.aside.load(Ordering::Relaxed);
+        if aside > 0 {
+            self.aside.store(aside - 1, Ordering::Relaxed);
+        }
         if self.bytes.swap(0, Ordering::Relaxed) > SMALL_BYTES {
             *self.share() = Share::of(self.budget.clone());
         }

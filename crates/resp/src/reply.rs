@@ -18,8 +18,8 @@ pub enum Version {
     Resp3,
 }
 
-/// A command's answer.
-#[derive(Clone, PartialEq, Debug)]
+/// A command's answer. Two are equal if clients receive the same, by whichever variant of bytes.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Reply {
     /// `OK`.
@@ -34,7 +34,8 @@ pub enum Reply {
     Int(i64),
     /// Bytes.
     Bulk(Vec<u8>),
-    /// Few bytes.
+    /// Few bytes; programs use [`Reply::Bulk`].
+    #[doc(hidden)]
     Short(Short),
     /// Bytes that are shared.
     Shared(Bytes),
@@ -74,6 +75,7 @@ pub enum Reply {
 const SHORT_BYTES_MAX: usize = 31;
 
 /// Few bytes, which take no memory of their own.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Short {
     length: u8,
@@ -99,7 +101,48 @@ impl Short {
     }
 }
 
+impl PartialEq for Reply {
+    fn eq(&self, other: &Reply) -> bool {
+        if let (Some(one), Some(other)) = (self.as_bytes(), other.as_bytes()) {
+            return one == other;
+        }
+        match (self, other) {
+            (Reply::Ok, Reply::Ok)
+            | (Reply::Null, Reply::Null)
+            | (Reply::NullArray, Reply::NullArray) => true,
+            (Reply::Simple(one), Reply::Simple(other)) => one == other,
+            (Reply::Int(one), Reply::Int(other)) => one == other,
+            (Reply::Double(one), Reply::Double(other)) => one == other,
+            (Reply::Bool(one), Reply::Bool(other)) => one == other,
+            (Reply::Status(one), Reply::Status(other))
+            | (Reply::Error(one), Reply::Error(other))
+            | (Reply::Large(one), Reply::Large(other))
+            | (Reply::Decimal(one), Reply::Decimal(other))
+            | (Reply::Verbatim(one), Reply::Verbatim(other)) => one == other,
+            (Reply::Array(one), Reply::Array(other))
+            | (Reply::Set(one), Reply::Set(other))
+            | (Reply::Push(one), Reply::Push(other))
+            | (Reply::Several(one), Reply::Several(other)) => one == other,
+            (Reply::Map(one), Reply::Map(other))
+            | (Reply::Pairs(one), Reply::Pairs(other))
+            | (Reply::Named(one), Reply::Named(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
 impl Reply {
+    /// The bytes of an answer of bytes.
+    fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Reply::Bulk(bytes) => Some(bytes),
+            Reply::Short(short) => Some(short.bytes()),
+            Reply::Shared(bytes) => Some(bytes),
+            Reply::Text(text) => Some(text.as_bytes()),
+            _ => None,
+        }
+    }
+
     /// Bytes, without memory of their own if they are few.
     #[inline]
     pub(crate) fn of_bytes(bytes: &[u8]) -> Reply {
@@ -179,6 +222,7 @@ impl Reply {
         let new = version == Version::Resp3;
         match self {
             Reply::Ok => output.put_slice(b"+OK\r\n"),
+            Reply::Simple("PONG") => output.put_slice(b"+PONG\r\n"),
             Reply::Simple(text) => {
                 output.put_u8(b'+');
                 output.put_slice(text.as_bytes());

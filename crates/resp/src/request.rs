@@ -213,11 +213,6 @@ impl Commands {
             // Also if it is not run.
             behind.store(database, Ordering::Relaxed);
         }
-        if request.pending.is_full() {
-            let postponed =
-                Answer::Postponed(Box::new((request.what.clone(), request.database.clone())));
-            return Ok((postponed, Messages::default()));
-        }
         let what = match &request.what {
             What::One(call) => Asked::One(call.bare(), request.hashes.get()),
             What::All(steps, watched, _) => Asked::All(steps, watched.as_ref()),
@@ -231,10 +226,11 @@ impl Commands {
             client: request.client,
             beside,
         };
-        if request.what.stores() {
-            request.pending.check()?;
-        }
-        let ran = terms.run(what, (request.seed, database), state)?;
+        let (stores, at) = (request.what.stores(), (request.seed, database));
+        let Some(ran) = terms.run_if_room(what, stores, at, state)? else {
+            let postponed = Box::new((request.what.clone(), request.database.clone()));
+            return Ok((Answer::Postponed(postponed), Messages::default()));
+        };
         let Ran {
             reply,
             messages,
@@ -281,6 +277,18 @@ impl Beside {
     }
 }
 
+impl Request {
+    /// True if it takes a short time, however much data there is.
+    pub fn is_fast(&self) -> bool {
+        self.what.is_fast() && !self.pending.is_long()
+    }
+
+    /// True if it has the stage for a short time, as far as its commands and their bytes tell, and those before it.
+    pub fn is_short(&self) -> bool {
+        self.what.is_short() && !self.pending.is_long()
+    }
+}
+
 impl What {
     /// True if it can run beside a long transaction, since it changes nothing. The program's own functions need a
     /// transaction.
@@ -311,8 +319,8 @@ impl What {
         }
     }
 
-    /// True if it takes a short time, however much data there is.
-    pub fn is_fast(&self) -> bool {
+    /// As [`Request::is_fast`].
+    fn is_fast(&self) -> bool {
         match self {
             What::One(call) => call.command.is(FAST),
             What::All(..) | What::Watch(..) => false,
@@ -320,7 +328,7 @@ impl What {
     }
 
     /// True if it has the stage for a short time, as far as its commands and their bytes tell.
-    pub fn is_short(&self) -> bool {
+    fn is_short(&self) -> bool {
         match self {
             What::One(call) => call.bare().is_short(),
             What::All(steps, ..) => {

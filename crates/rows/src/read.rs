@@ -15,6 +15,7 @@ use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::Definitions;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A state of tables, to read. Tables are named by their numbers in the catalogue.
@@ -228,6 +229,28 @@ pub trait ReadRow {
         None
     }
 
+    /// The number of bytes of a text or bytes, which is not put together for it; 0 of other values.
+    ///
+    /// # Errors
+    /// As [`ReadRow::value_at`].
+    fn length_at(&self, column: usize) -> Result<usize, TableError> {
+        Ok(bytes_of(self.value_at(column)?).len())
+    }
+
+    /// Appends the bytes of a range of a text or bytes, as far as it has them. Other parts are not copied.
+    ///
+    /// # Errors
+    /// As [`ReadRow::value_at`].
+    fn part_at(
+        &self,
+        column: usize,
+        range: Range<usize>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TableError> {
+        out.extend_from_slice(part_of(self.value_at(column)?, range));
+        Ok(())
+    }
+
     /// Its fixed part, in which columns have their places ([`Placed`](crate::Placed)). `None` if the row is older than a
     /// column, or its store does not lend it.
     #[inline]
@@ -248,6 +271,21 @@ pub trait ReadRow {
     }
 }
 
+/// The bytes of a text or bytes; of another value, none.
+fn bytes_of(value: ValueRef<'_>) -> &[u8] {
+    match value {
+        ValueRef::Text(text) => text.as_bytes(),
+        ValueRef::Bytes(bytes) => bytes,
+        _ => &[],
+    }
+}
+
+fn part_of(value: ValueRef<'_>, range: Range<usize>) -> &[u8] {
+    let bytes = bytes_of(value);
+    let end = range.end.min(bytes.len());
+    &bytes[range.start.min(end)..end]
+}
+
 impl<P: PageRead + ?Sized> ReadRow for RowRef<'_, P>
 where
     TableError: From<P::Error>,
@@ -260,6 +298,27 @@ where
     #[inline]
     fn bytes_at(&self, column: usize) -> Option<&[u8]> {
         self.borrowed_at(column)
+    }
+
+    fn length_at(&self, column: usize) -> Result<usize, TableError> {
+        match self.reference_at(column) {
+            Some(reference) => Ok(reference.len()),
+            // It may be older than the column, whose default it has then.
+            None => Ok(bytes_of(self.get_at(column)?).len()),
+        }
+    }
+
+    fn part_at(
+        &self,
+        column: usize,
+        range: Range<usize>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TableError> {
+        if let Some(read) = self.read_part_at(column, range.clone(), out) {
+            return read;
+        }
+        out.extend_from_slice(part_of(self.get_at(column)?, range));
+        Ok(())
     }
 
     #[inline]

@@ -17,14 +17,17 @@
 
 mod cells;
 mod classes;
+mod overwriting;
 
 pub use cells::{Cell, CellStore, Replacement, alone, cells_for, put_alone};
 pub use classes::{CELL_BYTES_MIN, CLASS_BYTES_MAX, CLASSES, layout_of, next_cell};
+pub use overwriting::Overwriting;
 
 use crate::error::TableError;
 use crate::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_storage::page::Address;
-use sardonyx_storage::store::{PageRead, Words};
+use sardonyx_storage::store::PageRead;
+use std::ops::Range;
 
 /// Bytes of a reference.
 pub const REFERENCE_BYTES: usize = 16;
@@ -59,9 +62,16 @@ impl Reference {
     /// The reference of a long value that starts in this cell.
     #[inline]
     pub fn outside(value: &[u8], cell: Address) -> Self {
+        let start = value[..4].try_into().expect("4 bytes");
+        Reference::of_long(value.len(), start, cell)
+    }
+
+    /// The reference of a long value of so many bytes, which starts with these, in this cell.
+    #[inline]
+    pub(crate) fn of_long(length: usize, start: [u8; 4], cell: Address) -> Self {
         let mut reference = Reference::default();
-        reference.0[..4].copy_from_slice(&(value.len() as u32).to_le_bytes());
-        reference.0[4..8].copy_from_slice(&value[..4]);
+        reference.0[..4].copy_from_slice(&(length as u32).to_le_bytes());
+        reference.0[4..8].copy_from_slice(&start);
         reference.0[8..].copy_from_slice(&cell.0.to_le_bytes());
         reference
     }
@@ -164,38 +174,95 @@ pub fn read_value<P: PageRead + ?Sized>(
 where
     TableError: From<P::Error>,
 {
-    let Some(mut cell) = reference.cell() else {
-        out.extend_from_slice(reference.start());
-        return Ok(());
-    };
-    let mut left = reference.len();
-    out.reserve(left.next_multiple_of(8));
-    let mut buffer = Vec::new();
+    read_part(pages, reference, table, 0..reference.len(), out)
+}
+
+/// Appends the bytes of a range of a value to `out`, as far as the value has them. Cells before the range are not copied,
+/// those behind it are not looked at.
+///
+/// # Errors
+/// As [`read_value`].
+pub fn read_part<P: PageRead + ?Sized>(
+    pages: &P,
+    reference: &Reference,
+    table: &str,
+    range: Range<usize>,
+    out: &mut Vec<u8>,
+) -> Result<(), TableError>
+where
+    TableError: From<P::Error>,
+{
+    let range = range.start.min(reference.len())..range.end.min(reference.len());
+    match reference.cell() {
+        _ if range.is_empty() => Ok(()),
+        None => {
+            out.extend_from_slice(&reference.start()[range]);
+            Ok(())
+        }
+        Some(cell) => read_cells(pages, (cell, reference.len()), table, range, out),
+    }
+}
+
+/// Appends a range of the bytes that a cell and the cells behind it have, which are so many.
+fn read_cells<P: PageRead + ?Sized>(
+    pages: &P,
+    (mut cell, mut left): (Address, usize),
+    table: &str,
+    range: Range<usize>,
+    out: &mut Vec<u8>,
+) -> Result<(), TableError>
+where
+    TableError: From<P::Error>,
+{
+    let (mut skipped, mut wanted) = (range.start, range.len());
+    out.reserve(wanted.next_multiple_of(NEXT_BYTES));
     if pages.has_whole_values() {
-        out.extend_from_slice(pages.read(cell, left, &mut buffer)?);
-        return Ok(());
+        return read_bytes(pages, Address(cell.0 + skipped as u64), wanted, out);
     }
     loop {
         let bytes = cell_bytes(pages, cell, table)?;
-        if left <= bytes {
-            let before = out.len();
-            // A cell is of whole words.
-            out.resize(before + left.next_multiple_of(8), 0);
-            let (place, _) = out[before..].as_chunks_mut::<8>();
-            pages.look(cell, left.next_multiple_of(8), |words| {
-                for (number, word) in place.iter_mut().enumerate() {
-                    *word = words.word(number).to_le_bytes();
-                }
-            })?;
-            out.truncate(before + left);
+        let (at, there) = match left <= bytes {
+            true => (0, left),
+            false => (NEXT_BYTES, bytes - NEXT_BYTES),
+        };
+        if skipped < there {
+            let taken = wanted.min(there - skipped);
+            read_bytes(pages, Address(cell.0 + (at + skipped) as u64), taken, out)?;
+            wanted -= taken;
+        }
+        if wanted == 0 || at == 0 {
             return Ok(());
         }
-        let content = pages.read(cell, bytes, &mut buffer)?;
-        let (next, part) = content.split_at(NEXT_BYTES);
-        out.extend_from_slice(part);
-        left -= part.len();
-        cell = Address(u64::from_le_bytes(next.try_into().expect("8 bytes")));
+        skipped = skipped.saturating_sub(there);
+        left -= there;
+        cell = Address(pages.word(cell)?);
     }
+}
+
+/// Appends bytes of one cell.
+fn read_bytes<P: PageRead + ?Sized>(
+    pages: &P,
+    at: Address,
+    count: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), TableError>
+where
+    TableError: From<P::Error>,
+{
+    if let Some(bytes) = pages.borrowed(at, count) {
+        out.extend_from_slice(bytes);
+        return Ok(());
+    }
+    // A cell is of whole words, and words are copied without a buffer.
+    let copied = match at.0.is_multiple_of(8) {
+        true => count.next_multiple_of(8),
+        false => count,
+    };
+    let before = out.len();
+    out.resize(before + copied, 0);
+    pages.read_into(at, &mut out[before..])?;
+    out.truncate(before + count);
+    Ok(())
 }
 
 #[cfg(test)]

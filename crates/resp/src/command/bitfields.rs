@@ -4,12 +4,14 @@
 
 use super::bits::{in_bounds, offset};
 use super::line::{Line, PART_BYTES_MAX};
+use super::strings::open;
 use super::words::{Words, is};
 use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
-use crate::data::{Data, Expiry, Kind, Live, State};
+use crate::data::{Data, Live, State};
 use crate::event_classes::STRING;
 use crate::failure::Failure;
 use crate::reply::Reply;
+use std::ops::Range;
 
 pub(super) const COMMANDS: &[Command] = &[
     on_data(
@@ -188,6 +190,13 @@ impl Operation {
     }
 }
 
+/// The bytes in which operations are, from the first one to the last one.
+fn span(operations: &[Operation]) -> Range<usize> {
+    let start = operations.iter().map(|one| one.offset / 8).min();
+    let end = operations.iter().map(|one| one.end()).max();
+    start.unwrap_or(0) as usize..end.unwrap_or(0)
+}
+
 fn bitfield(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let operations = operations(line)?;
     let writing = operations.iter().filter(|one| !matches!(one.act, Act::Get));
@@ -199,18 +208,25 @@ fn bitfield(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
             "ERR bit offset is not an integer or out of range",
         ));
     }
-    let before = data.entry_to_change_of(line.part(1), Kind::String)?;
-    let mut value = data.string(line.part(1))?.unwrap_or_default();
-    value.resize(value.len().max(end), 0);
-    let mut replies = Vec::with_capacity(operations.len());
+    let before = open(data, line.part(1))?;
+    let is_longer = before.is_none_or(|(_, length)| length < end);
+    let span = span(&operations);
+    let mut part = match before {
+        Some(_) => data.string_part(line.part(1), span.clone())?,
+        None => Vec::new(),
+    };
+    part.resize(part.len().max(end - span.start), 0);
+    let first = span.start as u64 * 8;
+    let (mut replies, mut is_changed) = (Vec::with_capacity(operations.len()), false);
     for one in &operations {
-        let was = one.width.get(&value, one.offset);
+        let was = one.width.get(&part, one.offset - first);
         let Some(number) = one.changed(was) else {
             replies.push(Reply::Null);
             continue;
         };
         if !matches!(one.act, Act::Get) {
-            one.width.set(&mut value, one.offset, number);
+            one.width.set(&mut part, one.offset - first, number);
+            is_changed |= is_longer || number != was;
         }
         let told = if matches!(one.act, Act::Set(_)) {
             was
@@ -219,8 +235,14 @@ fn bitfield(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         };
         replies.push(Reply::Int(told as i64));
     }
-    data.set_string(line.part(1), before, &value, Expiry::Keep)?;
-    data.event(STRING, "setbit", line.part(1))?;
+    // It gets longer also if no integer fits, but only a change is reported.
+    if is_longer || is_changed {
+        let written = &part[..end - span.start];
+        data.overwrite(line.part(1), before, (span.start, written))?;
+    }
+    if is_changed {
+        data.event(STRING, "setbit", line.part(1))?;
+    }
     Ok(Reply::Array(replies))
 }
 
@@ -239,12 +261,12 @@ fn read<S: State>(
     line: &Line,
     operations: &[Operation],
 ) -> Result<Reply, Failure> {
-    let numbers = |value: &[u8]| {
-        let numbers = operations
-            .iter()
-            .map(|one| one.width.get(value, one.offset));
-        Reply::Array(numbers.map(|number| Reply::Int(number as i64)).collect())
-    };
-    let found = data.with_string(line.part(1), |_, value| numbers(value))?;
-    Ok(found.unwrap_or_else(|| numbers(&[])))
+    let span = span(operations);
+    let first = span.start as u64 * 8;
+    let part = data.string_part(line.part(1), span)?;
+    let numbers = operations.iter().map(|one| {
+        let number = one.width.get(&part, one.offset - first);
+        Reply::Int(number as i64)
+    });
+    Ok(Reply::Array(numbers.collect()))
 }

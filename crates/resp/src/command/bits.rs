@@ -1,9 +1,10 @@
 //! Bits of strings: the first bit is the highest of the first byte.
 
 use super::line::{Line, PART_BYTES_MAX};
+use super::strings::open;
 use super::words::{Words, is};
 use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
-use crate::data::{Data, Expiry, Kind, Live, State};
+use crate::data::{Data, Expiry, Live, State};
 use crate::event_classes::{GENERIC, STRING};
 use crate::failure::Failure;
 use crate::number::integer;
@@ -82,25 +83,32 @@ fn setbit(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         Ok(1) => 1,
         _ => return Err(wrong),
     };
-    let before = data.entry_to_change_of(line.part(1), Kind::String)?;
-    let mut value = data.string(line.part(1))?.unwrap_or_default();
-    let was = bit_of(&value, offset);
+    let before = open(data, line.part(1))?;
     let byte = (offset / 8) as usize;
-    value.resize(value.len().max(byte + 1), 0);
-    let mask = 0x80 >> (offset % 8);
-    match bit {
-        0 => value[byte] &= !mask,
-        _ => value[byte] |= mask,
+    let there = match before {
+        Some(_) => data.string_part(line.part(1), byte..byte + 1)?,
+        None => Vec::new(),
+    };
+    let was = bit_of(&there, offset % 8);
+    // A bit that has the value already is changed only if the string gets longer.
+    if was != bit || there.is_empty() {
+        let mask = 0x80 >> (offset % 8);
+        let old = there.first().copied().unwrap_or(0);
+        let new = match bit {
+            0 => old & !mask,
+            _ => old | mask,
+        };
+        data.overwrite(line.part(1), before, (byte, &[new]))?;
+        data.event(STRING, "setbit", line.part(1))?;
     }
-    data.set_string(line.part(1), before, &value, Expiry::Keep)?;
-    data.event(STRING, "setbit", line.part(1))?;
     Ok(Reply::Int(was.into()))
 }
 
 fn getbit<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let offset = offset(line.part(2))?;
-    let bit = data.with_string(line.part(1), |_, value| bit_of(value, offset))?;
-    Ok(Reply::Int(bit.unwrap_or(0).into()))
+    let byte = (offset / 8) as usize;
+    let there = data.string_part(line.part(1), byte..byte + 1)?;
+    Ok(Reply::Int(bit_of(&there, offset % 8).into()))
 }
 
 /// A part of a string, by its first and last byte or bit, which may count from the end.

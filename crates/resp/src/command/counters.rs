@@ -2,12 +2,12 @@
 
 use super::line::Line;
 use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data};
-use crate::data::{Expiry, Kind, Live};
+use crate::data::{Expiry, Live, Text};
 use crate::event_classes::STRING;
 use crate::failure::Failure;
 use crate::number::{
-    INTEGER_BYTES_MAX, decimal_text, float, integer, integer_text, parse_decimal, parse_float,
-    parse_integer, plain_float_text,
+    FLOAT_BYTES_MAX, INTEGER_BYTES_MAX, decimal_text, float, integer, integer_text, parse_decimal,
+    parse_float, parse_integer, plain_float_text,
 };
 use crate::reply::Reply;
 
@@ -55,7 +55,9 @@ pub(super) const COMMANDS: &[Command] = &[
 ];
 
 fn add(data: &mut Live<'_, '_>, key: &[u8], amount: i64) -> Result<Reply, Failure> {
-    let found = data.string_to_change(key, parse_integer)?;
+    let found = data.text_to_change(key, |text| {
+        Ok(text.up_to(INTEGER_BYTES_MAX)?.and_then(parse_integer))
+    })?;
     let (before, number) = match found {
         Some((entry, Some(number))) => (Some(entry), number),
         Some((_, None)) => return Err(Failure::NotInteger),
@@ -110,9 +112,21 @@ pub(super) fn float_sum(
     }
 }
 
+/// A stored text that may be a number: it has so many bytes at most.
+pub(super) fn number_text(
+    text: &Text<'_>,
+    most: usize,
+    wrong: Failure,
+) -> Result<Vec<u8>, Failure> {
+    let text = text.up_to(most)?;
+    text.map(<[u8]>::to_vec).ok_or(wrong)
+}
+
 fn incrbyfloat(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    let before = data.entry_to_change_of(line.part(1), Kind::String)?;
-    let value = data.string(line.part(1))?;
+    let found = data.text_to_change(line.part(1), |text| {
+        number_text(&text, FLOAT_BYTES_MAX, Failure::NotFloat)
+    })?;
+    let (before, value) = found.unzip();
     let sum = float_sum(value.as_deref(), line.part(2), Failure::NotFloat)?;
     data.set_string(line.part(1), before, &sum, Expiry::Keep)?;
     data.event(STRING, "incrbyfloat", line.part(1))?;

@@ -1,14 +1,16 @@
 //! Hashes: fields with values.
 
-use super::counters::float_sum;
+use super::counters::{float_sum, number_text};
 use super::line::Line;
 use super::pairs::random_elements;
 use super::words::{Words, check_random_pairs, random_count};
 use super::{Command, ELEMENT, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
-use crate::data::{Data, Entry, Kind, Live, Pair, State, check_key};
+use crate::data::{Data, Entry, Kind, Live, Pair, State, Text, check_key};
 use crate::event_classes::HASH;
 use crate::failure::Failure;
-use crate::number::{INTEGER_BYTES_MAX, float, integer, integer_text, parse_integer};
+use crate::number::{
+    FLOAT_BYTES_MAX, INTEGER_BYTES_MAX, float, integer, integer_text, parse_integer,
+};
 use crate::reply::Reply;
 
 pub(super) const COMMANDS: &[Command] = &[
@@ -252,7 +254,12 @@ fn hdel(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 fn hexists<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
-    Ok(Reply::flag(value(data, line)?.is_some()))
+    Ok(Reply::flag(
+        match data.entry_of(line.part(1), Kind::Hash)? {
+            Some(hash) => data.has(Kind::Hash, hash.id, line.part(2))?,
+            None => false,
+        },
+    ))
 }
 
 fn hlen<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
@@ -261,21 +268,24 @@ fn hlen<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure>
 }
 
 fn hstrlen<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
-    Ok(Reply::count(
-        value(data, line)?.map_or(0, |value| value.len()),
-    ))
+    let length = match data.entry_of(line.part(1), Kind::Hash)? {
+        Some(hash) => data.with_field(hash.id, line.part(2), |text| text.len())?,
+        None => None,
+    };
+    Ok(Reply::count(length.unwrap_or(0)))
 }
 
-/// Replaces a field's value by one that is made of it.
+/// Replaces a field's number by one that is made of it.
 fn change_field(
     data: &mut Live<'_, '_>,
     line: &Line,
     event: &'static str,
+    read: impl FnOnce(Text<'_>) -> Result<Vec<u8>, Failure>,
     change: impl FnOnce(Option<&[u8]>) -> Result<Vec<u8>, Failure>,
 ) -> Result<Vec<u8>, Failure> {
     check_key(line.part(2))?;
     let (before, mut after) = open(data, line.part(1))?;
-    let value = data.field(after.id, line.part(2))?;
+    let value = data.with_field(after.id, line.part(2), read)?;
     let new = change(value.as_deref())?;
     data.put_field(after.id, line.part(2), &new)?;
     after.length += u64::from(value.is_none());
@@ -284,13 +294,16 @@ fn change_field(
     Ok(new)
 }
 
+const NOT_INTEGER: Failure = Failure::Told("ERR hash value is not an integer");
+const NOT_FLOAT: Failure = Failure::Told("ERR hash value is not a float");
+
 fn hincrby(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let amount = integer(line.part(3))?;
     let mut sum = 0;
-    change_field(data, line, "hincrby", |value| {
+    let read = |text: Text<'_>| number_text(&text, INTEGER_BYTES_MAX, NOT_INTEGER);
+    change_field(data, line, "hincrby", read, |value| {
         let number = value.map_or(Some(0), parse_integer);
-        let number = number.ok_or(Failure::Told("ERR hash value is not an integer"))?;
-        let more = number.checked_add(amount);
+        let more = number.ok_or(NOT_INTEGER)?.checked_add(amount);
         sum = more.ok_or(Failure::Told("ERR increment or decrement would overflow"))?;
         Ok(integer_text(sum, &mut [0; INTEGER_BYTES_MAX]).to_vec())
     })?;
@@ -301,9 +314,9 @@ fn hincrbyfloat(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> 
     if float(line.part(3))?.is_infinite() {
         return Err(Failure::Told("ERR value is NaN or Infinity"));
     }
-    let wrong = Failure::Told("ERR hash value is not a float");
-    let sum = change_field(data, line, "hincrbyfloat", |value| {
-        float_sum(value, line.part(3), wrong)
+    let read = |text: Text<'_>| number_text(&text, FLOAT_BYTES_MAX, NOT_FLOAT);
+    let sum = change_field(data, line, "hincrbyfloat", read, |value| {
+        float_sum(value, line.part(3), NOT_FLOAT)
     })?;
     Ok(Reply::Bulk(sum))
 }

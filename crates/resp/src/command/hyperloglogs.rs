@@ -5,7 +5,7 @@ use super::{ALL_KEYS, Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Expiry, Kind, Live, State};
 use crate::event_classes::STRING;
 use crate::failure::Failure;
-use crate::hyperloglog::{HyperLogLog, Wrong};
+use crate::hyperloglog::{HyperLogLog, READ_BYTES_MAX, Wrong};
 use crate::reply::Reply;
 use crate::settings::Number;
 
@@ -40,8 +40,9 @@ pub(super) const COMMANDS: &[Command] = &[
 const MERGED_BYTES: usize = 12 << 10;
 
 fn read<S: State>(data: &mut Data<'_, S>, key: &[u8]) -> Result<Option<HyperLogLog>, Failure> {
-    let found = data.with_string(key, |_, value| HyperLogLog::read(value))?;
-    found.transpose().map_err(refused)
+    data.with_text(key, |_, text| {
+        HyperLogLog::read(&text.start(READ_BYTES_MAX)?).map_err(refused)
+    })
 }
 
 fn refused(wrong: Wrong) -> Failure {
@@ -59,11 +60,10 @@ fn merge<'l, S: State>(
 ) -> Result<(), Failure> {
     let room = data.room;
     for key in keys {
-        let merged = data.with_string(key, |_, value| match room.take(MERGED_BYTES) {
-            true => all.merge(value),
+        data.with_text(key, |_, text| match room.take(MERGED_BYTES) {
+            true => all.merge(&text.start(READ_BYTES_MAX)?).map_err(refused),
             false => Ok(()),
         })?;
-        merged.transpose().map_err(refused)?;
         room.check()?;
     }
     Ok(())

@@ -214,20 +214,27 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static Command)> {
 #[inline]
 pub(crate) fn find(name: &[u8]) -> Option<&'static Command> {
     thread_local! {
-        /// The command found last, with its name as it was sent: clients send the same one again and again.
-        static LAST: Cell<(u64, Option<&'static Command>)> = const { Cell::new((0, None)) };
+        /// The commands found last, with their names as they were sent: clients send the same few again and again.
+        static LAST: [Found; LAST_COUNT] = const { [const { Cell::new((0, None)) }; LAST_COUNT] };
     }
     let word = short_word(name);
-    let (last, command) = LAST.get();
+    // The bytes of all letters are in the highest bits of the product.
+    let place = (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LAST_BITS)) as usize;
+    let (last, command) = LAST.with(|found| found[place].get());
     if word != 0 && word == last {
         return command;
     }
     let found = search(name);
     if found.is_some() {
-        LAST.set((word, found));
+        LAST.with(|last| last[place].set((word, found)));
     }
     found
 }
+
+/// A name as one word, and its command.
+type Found = Cell<(u64, Option<&'static Command>)>;
+const LAST_BITS: u32 = 4;
+const LAST_COUNT: usize = 1 << LAST_BITS;
 
 /// The bytes of a name and its length in one word; 0 of a longer name.
 #[inline]

@@ -3,7 +3,7 @@
 use super::line::{Line, PART_BYTES_MAX};
 use super::words::{Words, is, point_in_time};
 use super::{ALL_KEYS, Command, FAST, MORE, ONE_KEY, SHORT, WRITE, on_data, reads};
-use crate::data::{Data, Expiry, Kind, Live, State};
+use crate::data::{Data, Entry, Expiry, Kind, Live, State};
 use crate::event_classes::{GENERIC, STRING};
 use crate::failure::Failure;
 use crate::number::integer;
@@ -387,21 +387,24 @@ fn too_long() -> Failure {
     Failure::Told("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
 }
 
+/// A string to be changed, with its length.
+pub(super) fn open(data: &mut Live<'_, '_>, key: &[u8]) -> Result<Option<(Entry, usize)>, Failure> {
+    data.text_to_change(key, |text| text.len())
+}
+
 fn append(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    let before = data.entry_to_change_of(line.part(1), Kind::String)?;
-    let mut value = data.string(line.part(1))?.unwrap_or_default();
-    if value.len() + line.part(2).len() > PART_BYTES_MAX {
+    let before = open(data, line.part(1))?;
+    let length = before.map_or(0, |(_, length)| length);
+    if length + line.part(2).len() > PART_BYTES_MAX {
         return Err(too_long());
     }
-    value.extend_from_slice(line.part(2));
-    data.set_string(line.part(1), before, &value, Expiry::Keep)?;
+    let length = data.overwrite(line.part(1), before, (length, line.part(2)))?;
     data.event(STRING, "append", line.part(1))?;
-    Ok(Reply::count(value.len()))
+    Ok(Reply::count(length))
 }
 
 fn strlen<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
-    let length = data.with_string(line.part(1), |_, value| value.len())?;
-    Ok(Reply::count(length.unwrap_or(0)))
+    data.string_length(line.part(1)).map(Reply::count)
 }
 
 /// The places of a range whose ends may count from the end, among so many; empty if there are none.
@@ -427,18 +430,19 @@ pub(super) fn places(start: i64, end: i64, count: u64) -> std::ops::Range<u64> {
 
 fn getrange<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let (start, end) = (integer(line.part(2))?, integer(line.part(3))?);
-    let part = data.with_string(line.part(1), |_, value| {
+    let part = data.with_text(line.part(1), |_, text| {
         if start < 0 && end < start {
-            return Vec::new();
+            return Ok(Vec::new());
         }
+        let length = text.len()?;
         // An end before the first byte is the first byte here.
         let place = |at: i64| match at < 0 {
-            true => at.saturating_add(value.len() as i64).max(0),
+            true => at.saturating_add(length as i64).max(0),
             false => at,
         };
         let (start, end) = (place(start), place(end));
-        let range = places(start, end, value.len() as u64);
-        value[range.start as usize..range.end as usize].to_vec()
+        let range = places(start, end, length as u64);
+        text.part(range.start as usize..range.end as usize)
     })?;
     Ok(Reply::Bulk(part.unwrap_or_default()))
 }
@@ -447,19 +451,16 @@ fn setrange(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let offset = integer(line.part(2))?;
     let offset =
         usize::try_from(offset).map_err(|_| Failure::Told("ERR offset is out of range"))?;
-    let before = data.entry_to_change_of(line.part(1), Kind::String)?;
-    let mut value = data.string(line.part(1))?.unwrap_or_default();
+    let before = open(data, line.part(1))?;
     let new = line.part(3);
     if new.is_empty() {
-        return Ok(Reply::count(value.len()));
+        return Ok(Reply::count(before.map_or(0, |(_, length)| length)));
     }
-    let end = offset
-        .checked_add(new.len())
-        .filter(|end| *end <= PART_BYTES_MAX);
-    let end = end.ok_or_else(too_long)?;
-    value.resize(value.len().max(end), 0);
-    value[offset..end].copy_from_slice(new);
-    data.set_string(line.part(1), before, &value, Expiry::Keep)?;
+    let end = offset.checked_add(new.len());
+    if end.is_none_or(|end| end > PART_BYTES_MAX) {
+        return Err(too_long());
+    }
+    let length = data.overwrite(line.part(1), before, (offset, new))?;
     data.event(STRING, "setrange", line.part(1))?;
-    Ok(Reply::count(value.len()))
+    Ok(Reply::count(length))
 }

@@ -4,7 +4,7 @@ use super::columns::element::{ID, NAME};
 use super::layouts::AtHint;
 use super::places::Place;
 use super::tables::{BY_SCORE, PRIMARY};
-use super::{Data, Entry, Hashes, Kind, Live, State, below, bytes, check_key, engine};
+use super::{Data, Entry, Hashes, Kind, Live, State, Text, below, bytes, check_key, engine};
 use crate::failure::Failure;
 use sardonyx::low_level::Address;
 use sardonyx::rows::{ReadRow, RowWriter};
@@ -14,6 +14,9 @@ use std::ops::Bound;
 
 /// Of a key with so many elements, one is drawn by a walk.
 const WALKED_MAX: u64 = 32;
+
+/// To count a member of a sorted set takes as long as to gather so many bytes.
+const COUNTED_BYTES: usize = 8;
 
 /// The number of a column of hashes.
 const VALUE: usize = 2;
@@ -113,6 +116,18 @@ impl<S: State> Data<'_, S> {
         let found = (self.state).fixed_hinted(&self.shared.places, place, table, &layout.schema)?;
         let Some(row) = found else { return Some(None) };
         Some(layout.is(&row, id, name)?.then(|| row.address()))
+    }
+
+    /// Looks at a field's value, if there is such a field.
+    pub fn with_field<T>(
+        &mut self,
+        id: u64,
+        field: &[u8],
+        read: impl FnOnce(Text<'_>) -> Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        let row = self.element(Kind::Hash, id, field)?;
+        row.map(|row| read(Text::Column(&row, VALUE, &self.gathered)))
+            .transpose()
     }
 
     /// A field's value.
@@ -265,9 +280,7 @@ impl<S: State> Data<'_, S> {
         id: u64,
         (from, to): (Bound<Key<'_>>, Bound<Key<'_>>),
     ) -> Result<u64, Failure> {
-        let index = self.state.row_index(self.shared.numbers.zset, BY_SCORE)?;
-        let range = (of_id(id, from), of_id(id, to));
-        Ok(index.count_range_or_none(range)?)
+        self.count_index(BY_SCORE, id, (from, to))
     }
 
     /// The same in the order of members.
@@ -276,9 +289,21 @@ impl<S: State> Data<'_, S> {
         id: u64,
         (from, to): (Bound<Key<'_>>, Bound<Key<'_>>),
     ) -> Result<u64, Failure> {
-        let index = self.state.row_index(self.shared.numbers.zset, PRIMARY)?;
+        self.count_index(PRIMARY, id, (from, to))
+    }
+
+    fn count_index(
+        &mut self,
+        index: &str,
+        id: u64,
+        (from, to): (Bound<Key<'_>>, Bound<Key<'_>>),
+    ) -> Result<u64, Failure> {
+        let index = self.state.row_index(self.shared.numbers.zset, index)?;
         let range = (of_id(id, from), of_id(id, to));
-        Ok(index.count_range_or_none(range)?)
+        let count = index.count_range_or_none(range)?;
+        // Their leaves are passed.
+        self.gather(count as usize * COUNTED_BYTES);
+        Ok(count)
     }
 }
 

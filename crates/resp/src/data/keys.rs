@@ -99,20 +99,6 @@ impl<S: State> Data<'_, S> {
         Some(found.map(|row| (row, layout)))
     }
 
-    /// A key's row, and its value if it is a string, in the same way.
-    #[inline]
-    fn fixed_string(&self, key: &[u8]) -> Option<Option<(Entry, &[u8])>> {
-        let Some((row, layout)) = self.fixed_row(key)? else {
-            return Some(None);
-        };
-        let entry = layout.entry(&row)?;
-        let value = match entry.kind {
-            Kind::String => row.bytes(layout.value)?,
-            _ => &[],
-        };
-        Some(Some((entry, value)))
-    }
-
     #[inline]
     fn any_entry(&self, key: &[u8]) -> Result<Option<Entry>, Failure> {
         check_key(key)?;
@@ -144,46 +130,6 @@ impl<S: State> Data<'_, S> {
             Some(entry) if entry.kind != kind => Err(Failure::WrongType),
             entry => Ok(entry),
         }
-    }
-
-    /// Looks at a string, if there is one.
-    pub fn with_string<T>(
-        &mut self,
-        key: &[u8],
-        read: impl FnOnce(&Entry, &[u8]) -> T,
-    ) -> Result<Option<T>, Failure> {
-        check_key(key)?;
-        if let Some(found) = self.fixed_string(key) {
-            let Some((entry, value)) = found.filter(|(entry, _)| !entry.is_expired(self.now))
-            else {
-                self.missed(key)?;
-                return Ok(None);
-            };
-            return match entry.kind {
-                Kind::String => Ok(Some(read(&entry, value))),
-                _ => Err(Failure::WrongType),
-            };
-        }
-        let row = self.row_of(key)?;
-        let there = row.map(|row| Ok::<_, Failure>((Entry::of(&row)?, row)));
-        let there = there.transpose()?;
-        let Some((entry, row)) = there.filter(|(entry, _)| !entry.is_expired(self.now)) else {
-            self.missed(key)?;
-            return Ok(None);
-        };
-        if entry.kind != Kind::String {
-            return Err(Failure::WrongType);
-        }
-        Ok(Some(read(&entry, bytes(engine(row.value_at(kv::VALUE))?))))
-    }
-
-    pub fn string(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
-        let room = self.room;
-        let value = self.with_string(key, |_, value| {
-            room.take(value.len()).then(|| value.to_vec())
-        })?;
-        room.check()?;
-        Ok(value.flatten())
     }
 
     /// The number of keys, including expired keys that no command has met since.
@@ -277,40 +223,6 @@ impl Live<'_, '_> {
                 Ok(None)
             }
             entry => Ok(entry),
-        }
-    }
-
-    /// Looks at a string, if there is one, for a command that will change it: an expired key is deleted.
-    pub fn string_to_change<T>(
-        &mut self,
-        key: &[u8],
-        read: impl FnOnce(&[u8]) -> T,
-    ) -> Result<Option<(Entry, T)>, Failure> {
-        check_key(key)?;
-        let is_string = |entry: &Entry| entry.kind == Kind::String && !entry.is_expired(self.now);
-        let entry = match self.fixed_string(key) {
-            Some(None) => return Ok(None),
-            Some(Some((entry, value))) => {
-                if is_string(&entry) {
-                    return Ok(Some((entry, read(value))));
-                }
-                entry
-            }
-            None => {
-                let Some(row) = self.row_of(key)? else {
-                    return Ok(None);
-                };
-                let entry = Entry::of(&row)?;
-                if is_string(&entry) {
-                    let value = bytes(engine(row.value_at(kv::VALUE))?);
-                    return Ok(Some((entry, read(value))));
-                }
-                entry
-            }
-        };
-        match entry.is_expired(self.now) {
-            true => self.entry_to_change(key).map(|_| None),
-            false => Err(Failure::WrongType),
         }
     }
 
@@ -552,14 +464,6 @@ impl Live<'_, '_> {
         let pair = self.pair_to_change()?;
         let mut rows = self.state.rows_of(pair.kv)?;
         Ok(rows.delete_at(entry.at)?)
-    }
-
-    /// The value in a key's row: a string, or a stream's counters.
-    pub fn value(&self, key: &[u8]) -> Result<Vec<u8>, Failure> {
-        Ok(match self.row_of(key)? {
-            Some(row) => bytes(engine(row.value_at(kv::VALUE))?).to_vec(),
-            None => Vec::new(),
-        })
     }
 
     /// Renames a key's value to a name in a database, which must be free.

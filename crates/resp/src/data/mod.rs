@@ -26,6 +26,7 @@ mod room;
 mod selection;
 mod state;
 mod streams;
+mod strings;
 pub(crate) mod table_names;
 pub(crate) mod tables;
 mod values;
@@ -37,13 +38,14 @@ pub(crate) use filled::Filled;
 pub(crate) use hashes::Hashes;
 pub(crate) use keys::{Entry, Expiry};
 pub(crate) use kind::Kind;
-pub(crate) use layouts::Layouts;
+pub(crate) use layouts::{KeyLayout, Layouts};
 pub(crate) use places::{Place, Places};
 pub(crate) use room::Room;
 #[cfg(feature = "lua")]
 pub(crate) use room::Spent;
 pub(crate) use state::{Live, State};
 pub(crate) use streams::{EntryId, Fields, Group, Pending, Stream};
+pub(crate) use strings::Text;
 pub(crate) use tables::Numbers;
 pub(crate) use values::check_storable;
 pub(crate) use watching::Seen;
@@ -57,6 +59,7 @@ use databases::KeyTables;
 use sardonyx::Error;
 use sardonyx::low_level::Committed;
 use sardonyx_base::random::Random;
+use std::cell::Cell;
 
 /// The longest key of a row of `kv`, and the longest field or member, in bytes. A zero byte counts twice.
 pub const KEY_BYTES_MAX: usize = 4000;
@@ -76,6 +79,8 @@ pub(crate) struct Data<'t, S> {
     pub hashed: Option<(&'t Line, &'t Hashes)>,
     /// The room for data gathered for the answer.
     pub room: &'t Room,
+    /// Bytes that were gathered, or that took as long to pass: what the commands cost besides their changes.
+    pub gathered: Cell<usize>,
     /// The caller's name and its further functions, while a command runs that calls functions.
     pub caller: Option<&'t Caller>,
     /// The command that runs reads keys.
@@ -111,6 +116,7 @@ impl<'t, S: State> Data<'t, S> {
             database,
             hashed: None,
             room,
+            gathered: Cell::new(0),
             caller: None,
             only_reads: false,
             client: 0,

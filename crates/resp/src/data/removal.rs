@@ -10,6 +10,9 @@ use sardonyx::schema::{Value, ValueRef};
 /// The most elements that are deleted together with their key.
 const AT_ONCE_MAX: u64 = 64;
 
+/// Elements are deleted with their key up to so many changes of its transaction: it may delete many keys.
+const CHANGES_MAX: usize = 16 << 10;
+
 /// The kind of the rows of a stream's group, in `kv_removed`.
 const GROUP: &str = "group";
 
@@ -34,7 +37,7 @@ impl Live<'_, '_> {
             }
             return Ok(());
         }
-        if entry.length <= AT_ONCE_MAX {
+        if entry.length <= AT_ONCE_MAX && self.state.changes() < CHANGES_MAX {
             // A stream has rows besides its entries.
             let most = match entry.kind {
                 Kind::Stream => 2 * AT_ONCE_MAX as usize,

@@ -8,6 +8,9 @@ use super::{Data, Elements, EntryId, Kind, State};
 use crate::failure::Failure;
 use std::hash::{BuildHasher, Hasher};
 
+/// To find and to add a part of a value takes as long as to gather so many bytes.
+const PART_BYTES: usize = 128;
+
 /// The state of a key at `WATCH`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Seen {
@@ -31,10 +34,11 @@ impl<S: State> Data<'_, S> {
         let Some(entry) = self.entry(key)? else {
             return Ok(None);
         };
-        let mut hasher = self.shared.hashes.build_hasher();
+        let (mut hasher, mut gathered) = (self.shared.hashes.build_hasher(), 0);
         let mut add = |bytes: &[u8]| {
             hasher.write_usize(bytes.len());
             hasher.write(bytes);
+            gathered += bytes.len() + PART_BYTES;
         };
         add(entry.kind.name().as_bytes());
         match entry.kind {
@@ -78,6 +82,7 @@ impl<S: State> Data<'_, S> {
             }
         }
         hasher.write_i64(entry.expires.unwrap_or(-1));
+        self.gather(gathered);
         Ok(Some(hasher.finish()))
     }
 }

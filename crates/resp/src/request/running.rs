@@ -71,12 +71,33 @@ pub(crate) struct Ran {
 }
 
 impl Terms<'_> {
+    /// As [`Terms::run`], unless the answers before must be sent first: `None`, and nothing has run.
+    ///
+    /// # Errors
+    /// Why it is not done; it may store more, and there is no memory.
+    #[inline]
+    pub fn run_if_room<S: State>(
+        &self,
+        what: Asked<'_>,
+        may_store: bool,
+        at: (u64, u8),
+        state: &mut S,
+    ) -> Result<Option<Ran>, Failure> {
+        if self.pending.is_full() {
+            return Ok(None);
+        }
+        if may_store {
+            self.pending.check()?;
+        }
+        self.run(what, at, state).map(Some)
+    }
+
     /// Runs a transaction's commands, with a seed, in a database of a state of the tables.
     ///
     /// # Errors
     /// Why it is not done.
     #[inline]
-    pub fn run<S: State>(
+    fn run<S: State>(
         &self,
         what: Asked<'_>,
         (seed, database): (u64, u8),
@@ -108,7 +129,7 @@ impl Terms<'_> {
         if data.script_has_read {
             pending.note_script_read();
         }
-        pending.add_changes(data.state.changes());
+        pending.add_work(data.state.changes(), data.gathered.get());
         let reply = ran?;
         let (mut listed, behind) = (data.effects.there(), data.database);
         let waits = listed.as_mut().and_then(|listed| listed.waits.take());
@@ -147,7 +168,11 @@ impl<'r> Bare<'r> {
     }
 
     fn counts_many(self) -> bool {
-        let (line, last) = (self.line, self.line.len() - 1);
+        let (line, mut last) = (self.line, self.line.len() - 1);
+        // `XAUTOCLAIM … COUNT count JUSTID`.
+        if last > 6 && line.part(last).eq_ignore_ascii_case(b"justid") {
+            last -= 1;
+        }
         // `LPOP key count`, and `LMPOP 1 key LEFT COUNT count`.
         (last == 2 || line.part(last - 1).eq_ignore_ascii_case(b"count"))
             && integer(line.part(last)).is_ok_and(|count| count > SHORT_ELEMENTS_MAX)

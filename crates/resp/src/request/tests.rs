@@ -38,6 +38,12 @@ fn commands_that_take_many_elements_let_others_read_meanwhile() {
         assert!(!may_take_long(&format!("{name} 1 k {end} COUNT 256")));
         assert!(may_take_long(&format!("{name} 1 k {end} count 257")));
     }
+    let claim = "XAUTOCLAIM k group consumer 1000 0-0";
+    assert!(!may_take_long(claim) && is_short(&format!("{claim} JUSTID")));
+    assert!(is_short(&format!("{claim} COUNT 256 JUSTID")));
+    assert!(may_take_long(&format!("{claim} COUNT 257")));
+    assert!(!is_short(&format!("{claim} COUNT 100000 justid")));
+    assert!(is_short("LPOP justid") && is_short("SPOP justid justid"));
     // Not a number: refused when it runs.
     assert!(is_short("LPOP k many") && is_short("SADD 300 300"));
     let steps = vec![Step::Call(call("GET k")), Step::Call(call("LPOP k 257"))];

@@ -56,6 +56,16 @@ impl Session {
         Planned::Answered(answer.unwrap_or_else(|failure| Reply::Error(failure.to_string())))
     }
 
+    /// The answer to the most common command of the connection, which awaits nothing; `None` of others. Its time is not asked
+    /// for: `SLOWLOG` must not want that.
+    pub(super) fn answer_at_once(&self, command: &Command, line: &Line) -> Option<Reply> {
+        let is_it = command.name == "ping"
+            && line.len() == 1
+            && !self.is_pinged_as_listener()
+            && !self.notes_fast();
+        is_it.then_some(Reply::Simple("PONG"))
+    }
+
     /// Answers a command of the connection that may be among others of an `EXEC`, too.
     async fn answer(&mut self, command: &'static Command, line: &Line, now: i64) -> Reply {
         let answer = match command.name {

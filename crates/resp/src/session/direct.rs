@@ -51,7 +51,7 @@ pub(super) struct Direct {
     tally: Tally,
     /// The number of answers that are errors.
     errors: u64,
-    /// The number of steps with an answer, or a place in the rest.
+    /// The number of steps with an answer, or a place in the rest. Steps behind one without are not answered.
     settled: usize,
 }
 
@@ -140,17 +140,21 @@ impl Session {
             && self.queue.is_none()
             && self.tracking.is_none()
             && !self.client.is_ended()
+            && !self.pending.is_long()
             && !self.keyspace.shared().clients.are_watched();
         if !is_simple {
             return None;
         }
-        let mut steps = Vec::new();
-        let mut last = None;
-        for line in &flight.lines {
-            let command = self.runs_directly(line, last)?;
-            last = Some(command);
-            if steps.is_empty() {
-                steps.reserve_exact(flight.lines.len());
+        // The first line tells of most flights if they run so. The others are admitted within the turn: if another thread has
+        // it, they are admitted once, when they are planned.
+        let first = self.runs_directly(flight.lines.first()?, None)?;
+        let keyspace = Arc::clone(&self.keyspace);
+        let turn = keyspace.free_turn()?;
+        let mut steps = Vec::with_capacity(flight.lines.len());
+        let mut command = first;
+        for (number, line) in flight.lines.iter().enumerate() {
+            if number > 0 {
+                command = self.runs_directly(line, Some(command))?;
             }
             steps.push(Step {
                 command,
@@ -158,8 +162,6 @@ impl Session {
                 version: None,
             });
         }
-        let keyspace = Arc::clone(&self.keyspace);
-        let turn = keyspace.free_turn()?;
         for step in &mut steps {
             step.version = self.version_of_answer();
         }
@@ -217,17 +219,19 @@ impl Session {
         output: &mut BytesMut,
     ) {
         let mut memory = match durable {
-            // Of an answer that is missing the ones behind it would take the place.
-            Ok(()) if direct.settled < direct.steps.len() => {
-                direct.sendings.into_iter().for_each(Sending::durable);
-                self.end = Continue::Close;
-                return;
-            }
             Ok(()) => {
                 direct.sendings.into_iter().for_each(Sending::durable);
-                (self.tally, self.rest) = (direct.tally, direct.rest);
+                let mut answers = direct.answers;
+                if direct.settled < direct.steps.len() {
+                    // A panic left a step without its answer, whose place the next one would take. Those before count.
+                    answers.forget_part();
+                    self.end = Continue::Close;
+                } else {
+                    self.rest = direct.rest;
+                }
+                self.tally = direct.tally;
                 self.errors += direct.errors;
-                direct.answers.give(output)
+                answers.give(output)
             }
             Err(error) => {
                 self.end = end_after(&error);
@@ -259,6 +263,9 @@ impl Running<'_> {
     }
 
     fn keep(&mut self, number: usize, what: RestOf) {
+        if number != self.direct.settled {
+            return;
+        }
         let rest = Rest {
             what,
             version: self.direct.steps[number].version,
@@ -280,6 +287,9 @@ impl Running<'_> {
             return self.keep(number, RestOf::Answered(reply));
         }
         let direct = &mut *self.direct;
+        if number != direct.settled {
+            return;
+        }
         let step = &direct.steps[number];
         let later = (direct.answers).write(&reply, step.version, self.session.version);
         let named = subcommands::named(step.command, &self.lines[number]);
@@ -319,14 +329,7 @@ impl Steps for Running<'_> {
 
     #[inline]
     fn run(&mut self, number: usize, transaction: &mut Transaction<'_>) -> Result<(), Failure> {
-        let (step, pending) = (&self.direct.steps[number], &self.session.pending);
-        if pending.is_full() {
-            self.postpone(number);
-            return Ok(());
-        }
-        if step.command.is(MORE) {
-            pending.check()?;
-        }
+        let step = &self.direct.steps[number];
         let call = Bare {
             command: step.command,
             line: &self.lines[number],
@@ -334,14 +337,18 @@ impl Steps for Running<'_> {
         };
         let terms = Terms {
             shared: self.shared,
-            pending,
+            pending: &self.session.pending,
             now: self.now,
             answer_bytes_max: self.session.options.answer_bytes_max,
             client: self.session.id,
             beside: None,
         };
         let at = (self.session.random.next(), self.database);
-        let ran = terms.run(Asked::One(call, step.hashes.get()), at, transaction)?;
+        let (asked, stores) = (Asked::One(call, step.hashes.get()), step.command.is(MORE));
+        let Some(ran) = terms.run_if_room(asked, stores, at, transaction)? else {
+            self.postpone(number);
+            return Ok(());
+        };
         let Ran {
             reply, messages, ..
         } = ran;

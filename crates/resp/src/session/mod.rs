@@ -543,7 +543,10 @@ impl Session {
             }
         }
         if command.run.is_none() {
-            return Plan::OfConnection(command, line);
+            return match self.answer_at_once(command, &line) {
+                Some(reply) => answered(reply, Counted::Ran(subcommands::named(command, &line))),
+                None => Plan::OfConnection(command, line),
+            };
         }
         if waiting::may_wait(command, &line) {
             self.prepare_to_wait(command, &line, now);

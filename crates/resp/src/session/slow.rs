@@ -48,12 +48,18 @@ impl Session {
         }
     }
 
+    /// True if commands are noted that are fast, if they took long nevertheless.
+    pub(super) fn notes_fast(&self) -> bool {
+        let slower_than = self.keyspace.shared().slow.slower_than();
+        (0..SLOWER_THAN).contains(&slower_than)
+    }
+
     /// Notes a command of the connection that took long, if those that are fast are to be kept.
     pub(super) fn note_slow(&self, command: &Command, line: &Line, began: Instant) {
-        let slower_than = self.keyspace.shared().slow.slower_than();
-        if !(0..SLOWER_THAN).contains(&slower_than) || command.name == "exec" {
+        if !self.notes_fast() || command.name == "exec" {
             return;
         }
+        let slower_than = self.keyspace.shared().slow.slower_than();
         let micros = i64::try_from(began.elapsed().as_micros()).unwrap_or(i64::MAX);
         if micros >= slower_than {
             let parts = line.parts(0).enumerate();

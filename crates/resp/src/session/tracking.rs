@@ -18,7 +18,7 @@ use crate::settings::Number;
 use crate::tracking::{CHANNEL, Invalid, all_address, key_address, prefix_address};
 use bytes::BytesMut;
 use keys::{Bounds, Keys};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// The most prefixes of a client.
@@ -54,11 +54,11 @@ pub(super) struct Tracking {
     _tracker: CountedIn,
 }
 
-/// The keys of one message: they changed one behind the other, and begin with the same prefix.
+/// Keys that are told together.
 #[derive(Default)]
 pub(super) struct Told {
-    prefix: Option<Vec<u8>>,
-    keys: Vec<Vec<u8>>,
+    /// The changed keys by their prefixes: each is told once, however many commands have changed it, in Redis' order.
+    keys: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>,
     /// The addresses of reported keys, to which the session stops listening at the end.
     pub left: Vec<Arc<[u8]>>,
 }
@@ -387,23 +387,24 @@ impl Session {
                         self.tell_invalid(Some(vec![key.to_vec()]), output);
                     }
                     Some(prefix) => {
-                        if told.prefix.as_deref() != Some(prefix) {
-                            self.tell_keys(told, output);
-                            told.prefix = Some(prefix.to_vec());
+                        if !told.keys.contains_key(prefix) {
+                            told.keys.insert(prefix.to_vec(), BTreeSet::new());
                         }
-                        told.keys.push(key.to_vec());
+                        if let Some(keys) = told.keys.get_mut(prefix)
+                            && !keys.contains(key)
+                        {
+                            keys.insert(key.to_vec());
+                        }
                     }
                 }
             }
         }
     }
 
-    /// Tells the keys that were gathered.
+    /// Tells the keys that were gathered, those of each prefix by a message.
     pub(super) fn tell_keys(&mut self, told: &mut Told, output: &mut BytesMut) {
-        told.prefix = None;
-        let keys = std::mem::take(&mut told.keys);
-        if !keys.is_empty() {
-            self.tell_invalid(Some(keys), output);
+        for keys in std::mem::take(&mut told.keys).into_values() {
+            self.tell_invalid(Some(keys.into_iter().collect()), output);
         }
     }
 

@@ -18,6 +18,7 @@ mod keyspaces;
 mod killed;
 #[cfg(feature = "lua")]
 mod libraries;
+mod long_strings;
 mod messages;
 mod model;
 mod older;

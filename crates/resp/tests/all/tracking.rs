@@ -172,6 +172,18 @@ fn prefixes_are_told_together_and_own_changes_left_out() {
     assert_eq!(told(&mut one), both);
     ask(&mut one, "SET a:1 5");
     assert_eq!(told(&mut one), "");
+    // A key is told once, however many commands of a flight have changed it, in between those of another prefix.
+    let flight = [
+        "INCR a:2",
+        "INCR b:1",
+        "INCR a:2",
+        "DEL b:1",
+        "MSET a:2 1 a:1 1",
+        "INCR a:2",
+    ];
+    let flight = flight.map(|words| encode(&words.split(' ').collect::<Vec<_>>()));
+    send(&mut other, &flight.concat());
+    assert_eq!(told(&mut one), both);
     for (options, error) in [
         (
             "BCAST PREFIX a",

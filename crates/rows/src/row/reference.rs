@@ -6,13 +6,14 @@ use super::writer::column_named;
 use crate::error::TableError;
 use crate::layout::{PageKind, PageLayout, PageUse};
 use crate::schema::{Column, Schema, Type, Value, ValueRef};
-use crate::values::{Reference, borrow_value, read_value};
+use crate::values::{Reference, borrow_value, read_part, read_value};
 use sardonyx_base::error::Error;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::fmt;
+use std::ops::Range;
 
 /// A row, read column by column. Text and bytes of a live row are borrowed from its page if they are in one piece.
 /// Long ones, and those of a snapshot, are put together at their first read.
@@ -194,6 +195,25 @@ where
             None => Some(&bytes[4..][..reference.len()]),
             Some(_) => borrow_value(self.pages, &reference, self.table).unwrap_or(None),
         }
+    }
+
+    /// The reference of the column with this number; `None` if its value is not text or bytes of the row.
+    pub(crate) fn reference_at(&self, number: usize) -> Option<Reference> {
+        let column = self.schema.columns.get(number)?;
+        let is_here = !column.dropped && column.since_shape <= self.shape;
+        let is_variable = column.kind.is_variable() && is_here && !is_null(&self.fixed, column);
+        is_variable.then(|| Reference::at(&self.fixed, column.offset))
+    }
+
+    /// Appends the bytes of a range of a text or bytes; `None` if the column has no [reference](RowRef::reference_at).
+    pub(crate) fn read_part_at(
+        &self,
+        number: usize,
+        range: Range<usize>,
+        out: &mut Vec<u8>,
+    ) -> Option<Result<(), TableError>> {
+        let reference = self.reference_at(number)?;
+        Some(read_part(self.pages, &reference, self.table, range, out))
     }
 
     fn variable(&self, number: usize, column: &Column) -> Result<ValueRef<'_>, TableError> {

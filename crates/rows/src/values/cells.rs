@@ -7,6 +7,7 @@
 
 use super::{CLASS_BYTES_MAX, NEXT_BYTES, Reference, layout_of, next_cell};
 use sardonyx_storage::page::Address;
+use std::ops::Range;
 
 /// A cell of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,7 +126,8 @@ impl Replacement {
             return Ok(reference);
         }
         take_cells(store, &mut self.cells, value.len())?;
-        fill_cells(store, &self.cells, self.kept, value)?;
+        let all = 0..self.cells.len();
+        fill_cells(store, (&self.cells, self.kept), all, value.len(), value)?;
         let first = self.cells.first().expect("a long value has cells");
         Ok(Reference::outside(value, first.address))
     }
@@ -192,7 +194,10 @@ pub fn cells_for(length: usize) -> usize {
 }
 
 /// The cells of a value.
-fn cells_of<S: CellStore>(store: &S, reference: Reference) -> Result<Vec<Cell>, S::Error> {
+pub(super) fn cells_of<S: CellStore>(
+    store: &S,
+    reference: Reference,
+) -> Result<Vec<Cell>, S::Error> {
     let mut cells = Vec::new();
     let Some(mut address) = reference.cell() else {
         return Ok(cells);
@@ -211,7 +216,7 @@ fn cells_of<S: CellStore>(store: &S, reference: Reference) -> Result<Vec<Cell>, 
 }
 
 /// The number of a value's cells that are of use for one of this length: the first ones.
-fn kept(cells: &[Cell], length: usize) -> usize {
+pub(super) fn kept(cells: &[Cell], length: usize) -> usize {
     let mut left = length;
     let is_kept = |cell: &&Cell| {
         if left == 0 {
@@ -225,7 +230,7 @@ fn kept(cells: &[Cell], length: usize) -> usize {
 }
 
 /// Takes the cells that a value of this length needs behind those that it has.
-fn take_cells<S: CellStore>(
+pub(super) fn take_cells<S: CellStore>(
     store: &mut S,
     cells: &mut Vec<Cell>,
     length: usize,
@@ -245,11 +250,13 @@ fn take_cells<S: CellStore>(
     Ok(())
 }
 
-/// Writes a value into its cells, of which the first `kept` have content that may be the same.
-fn fill_cells<S: CellStore>(
+/// Writes bytes of a value into a range of its cells, of which the first `kept` have content that may be the same. From the
+/// first of the range on the value has `left` bytes; those of the range are given.
+pub(super) fn fill_cells<S: CellStore>(
     store: &mut S,
-    cells: &[Cell],
-    kept: usize,
+    (cells, kept): (&[Cell], usize),
+    range: Range<usize>,
+    left: usize,
     value: &[u8],
 ) -> Result<(), S::Error> {
     if let [cell] = cells {
@@ -260,23 +267,23 @@ fn fill_cells<S: CellStore>(
         };
     }
     let mut content = [0; CLASS_BYTES_MAX];
-    let mut left = value;
-    for (number, cell) in cells.iter().enumerate() {
+    let (mut left, mut value) = (left, value);
+    for number in range {
         let mut length = 0;
         if let Some(next) = cells.get(number + 1) {
             content[..NEXT_BYTES].copy_from_slice(&next.address.0.to_le_bytes());
             length = NEXT_BYTES;
         }
-        let (_, bytes) = next_cell(left.len());
-        let (part, rest) = left.split_at(bytes);
+        let (_, bytes) = next_cell(left);
+        let (part, rest) = value.split_at(bytes);
         content[length..length + bytes].copy_from_slice(part);
         length += bytes;
-        left = rest;
+        (left, value) = (left - bytes, rest);
         match number < kept {
-            true => store.change_cell(cell.address, &content[..length])?,
-            false => store.write_cell(cell.address, &content[..length])?,
+            true => store.change_cell(cells[number].address, &content[..length])?,
+            false => store.write_cell(cells[number].address, &content[..length])?,
         }
     }
-    debug_assert!(left.is_empty());
+    debug_assert!(value.is_empty());
     Ok(())
 }

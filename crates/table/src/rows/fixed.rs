@@ -7,6 +7,7 @@
 //! Invariant: what is found and read is as in the general way. The caller names the schema from which its places are. Of a
 //! table that has another one by now, or rows of several shapes, nothing is found here: [`None`], and the general way is taken.
 
+use crate::space::TableSpace;
 use crate::table::TableState;
 use crate::transaction::Transaction;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
@@ -107,15 +108,15 @@ impl TableState {
     }
 }
 
-impl Transaction<'_> {
+impl TableSpace {
     #[inline]
-    pub(crate) fn placed(&self, table: u16, schema: &Arc<Schema>) -> Option<&TableState> {
-        let state = self.space.tables.get(usize::from(table))?.as_ref()?;
+    fn placed(&self, table: u16, schema: &Arc<Schema>) -> Option<&TableState> {
+        let state = self.tables.get(usize::from(table))?.as_ref()?;
         state.has_places_of(schema).then_some(state)
     }
 
     /// The row whose primary key are these bytes, of this hash, at this place of a row. [`None`] if that is not known here;
-    /// then use [`Transaction::row_by_hash`].
+    /// then use `row_by_hash`.
     #[doc(hidden)]
     #[inline]
     pub fn fixed_by_hash(
@@ -128,8 +129,8 @@ impl Transaction<'_> {
         if !state.is_hashed || state.hashed_key.is_none() {
             return None;
         }
-        let (pages, is_unknown) = (self.space.store.bytes(), Cell::new(false));
-        let found = state.index.find(&self.space.indexes, hash, |at| {
+        let (pages, is_unknown) = (self.store.bytes(), Cell::new(false));
+        let found = state.index.find(&self.indexes, hash, |at| {
             let is_it = is_value(pages, &pages[at.0 as usize + place..], key);
             if is_it.is_none() {
                 is_unknown.set(true);
@@ -141,6 +142,25 @@ impl Transaction<'_> {
             Some(at) => FixedRow::new(pages, schema, at).map(Some),
             None => Some(None),
         }
+    }
+}
+
+impl Transaction<'_> {
+    #[inline]
+    pub(crate) fn placed(&self, table: u16, schema: &Arc<Schema>) -> Option<&TableState> {
+        self.space.placed(table, schema)
+    }
+
+    /// As [`TableSpace::fixed_by_hash`].
+    #[doc(hidden)]
+    #[inline]
+    pub fn fixed_by_hash(
+        &self,
+        of: (u16, &Arc<Schema>),
+        hash: u64,
+        key: (&[u8], usize),
+    ) -> Option<Option<FixedRow<'_>>> {
+        self.space.fixed_by_hash(of, hash, key)
     }
 
     /// The row at an address, if there is one of the table. [`None`] if that is not known here.

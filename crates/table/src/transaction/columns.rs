@@ -12,7 +12,7 @@ use crate::table::TableState;
 use sardonyx_rows::TableError;
 use sardonyx_rows::row::RowWriter;
 use sardonyx_rows::row::fixed::{Unfit, encode, variable_bytes};
-use sardonyx_rows::schema::{Schema, ValueRef};
+use sardonyx_rows::schema::{Schema, Type, VALUE_BYTES_MAX, ValueRef};
 use sardonyx_rows::values::Reference;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::Address;
@@ -113,6 +113,49 @@ impl Transaction<'_> {
         let place = Address(at.0 + place as u64);
         if self.space.store.bytes()[place.0 as usize..][..bytes.len()] != *bytes {
             self.write(place, bytes);
+        }
+        self.touch(at);
+        Ok(())
+    }
+
+    /// Overwrites bytes of a long value in a column of the row at an address, at which there is one, from a place of the
+    /// value on; if the value ends before, zeroes come between. Its other bytes are not read. [`None`] if the value is short,
+    /// or more would change than its bytes; nothing has changed then.
+    #[doc(hidden)]
+    pub fn overwrite_at(
+        &mut self,
+        (number, column): (u16, usize),
+        at: Address,
+        (place, part): (usize, &[u8]),
+    ) -> Option<Result<(), TableError>> {
+        let state = self.row_state(number).ok()?;
+        let is_alone = state.changes_alone() && state.has_alone(column, ValueRef::Bytes(part));
+        let column = state.schema.columns.get(column)?;
+        let fits = place.checked_add(part.len())? <= VALUE_BYTES_MAX && !part.is_empty();
+        if !is_alone || column.kind != Type::Bytes || !fits {
+            return None;
+        }
+        let there = Address(at.0 + column.offset as u64);
+        let before = Reference::at(self.space.store.bytes(), there.0 as usize);
+        before.cell()?;
+        Some(self.overwrite_alone((number, at), (there, before), (place, part)))
+    }
+
+    fn overwrite_alone(
+        &mut self,
+        (number, at): (u16, Address),
+        (there, before): (Address, Reference),
+        part: (usize, &[u8]),
+    ) -> Result<(), TableError> {
+        let point = self.undo_point();
+        let after = self.overwrite_value(number, before, part)?;
+        if let Err(error) = self.check_room(encoded_bytes(before.0.len()) + OVERHEAD_BYTES) {
+            self.undo_to(point);
+            return Err(error);
+        }
+        self.count_change(number);
+        if let Some(after) = after.filter(|after| *after != before) {
+            self.write_differences(there, &after.0);
         }
         self.touch(at);
         Ok(())

@@ -8,8 +8,8 @@ use sardonyx_rows::TableError;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse, word_at};
 use sardonyx_rows::schema::VALUE_BYTES_MAX;
 use sardonyx_rows::values::{
-    CLASS_BYTES_MAX, CLASSES, Cell, CellStore, INLINE_BYTES_MAX, NEXT_BYTES, Reference,
-    Replacement, alone, layout_of, put_alone,
+    CLASS_BYTES_MAX, CLASSES, Cell, CellStore, INLINE_BYTES_MAX, NEXT_BYTES, Overwriting,
+    Reference, Replacement, alone, layout_of, put_alone,
 };
 use sardonyx_storage::log::record::{RECORD_HEAD_BYTES, encoded_bytes};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -124,6 +124,40 @@ impl Transaction<'_> {
             self.undo_to(point);
         }
         replaced
+    }
+
+    /// Overwrites bytes of a value from a place on, and returns its reference, which the caller puts into the row. If the
+    /// value ends before the place, zeroes come between. `None` of a value that is in its reference.
+    ///
+    /// # Errors
+    /// As [`Transaction::replace_value`]; nothing has changed.
+    pub(crate) fn overwrite_value(
+        &mut self,
+        table: u16,
+        before: Reference,
+        (place, part): (usize, &[u8]),
+    ) -> Result<Option<Reference>, TableError> {
+        debug_assert!(
+            place + part.len() <= VALUE_BYTES_MAX,
+            "checked by the caller"
+        );
+        let cells = TableCells { tx: self, table };
+        let Some(overwriting) = Overwriting::of(&cells, before, (place, part.len()))? else {
+            return Ok(None);
+        };
+        let (pages, name) = (self.space.store.bytes(), &self.state(table).name);
+        let content = overwriting.content(pages, name, part)?;
+        // Half a page may be cut off for the last two cells.
+        let written = content.len().div_ceil(CLASS_BYTES_MAX - NEXT_BYTES) + 2;
+        let freed = overwriting.freed() * FREED_BYTES;
+        self.check_room(content.len() + written * CELL_OVERHEAD_BYTES + freed + OVERHEAD_BYTES)?;
+        let point = self.undo_point();
+        let mut cells = TableCells { tx: self, table };
+        let overwritten = overwriting.carry_out(&mut cells, &content);
+        if overwritten.is_err() {
+            self.undo_to(point);
+        }
+        overwritten.map(Some)
     }
 
     /// Frees the cells of a value of a row that is deleted.

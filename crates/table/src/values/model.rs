@@ -6,7 +6,7 @@ use crate::{KeyHash, TableSpace, Transaction};
 use proptest::prelude::*;
 use sardonyx_base::resident::Resident;
 use sardonyx_rows::schema::{Column, IndexDefinition, KeyPart, Schema, Type, Value};
-use sardonyx_rows::values::{Reference, borrow_value, read_value};
+use sardonyx_rows::values::{Reference, borrow_value, read_part, read_value};
 use sardonyx_rows::{Table, TableError, record};
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::GroupBuilder;
@@ -58,6 +58,8 @@ struct World {
 #[derive(Clone, Debug)]
 enum Change {
     Put(u64, usize, u8),
+    /// Overwrites a value from a place on, which may be behind its end.
+    Overwrite(u64, usize, usize, u8),
     Remove(u64),
 }
 
@@ -74,6 +76,9 @@ fn change() -> impl Strategy<Value = Change> {
     let key = 0..12u64;
     prop_oneof![
         4 => (key.clone(), length(), 0..3u8).prop_map(|(key, length, seed)| Change::Put(key, length, seed)),
+        3 => (key.clone(), length(), 1..5000usize, 0..3u8).prop_map(|(key, place, count, seed)| {
+            Change::Overwrite(key, place, count, seed)
+        }),
         1 => key.prop_map(Change::Remove),
     ]
 }
@@ -104,6 +109,20 @@ fn put(
     tx.put(table, &note)
         .map(drop)
         .map_err(|error| error.downcast().expect("a table's"))
+}
+
+/// Overwrites a part of a value. Returns whether there is one that is not in its reference.
+fn overwrite(tx: &mut Transaction<'_>, table: Table<Note>, key: u64, part: (usize, &[u8])) -> bool {
+    let before = tx.get(table, key).expect("read").map(|note| note.text);
+    let Some(before) = before.map(Reference) else {
+        return false;
+    };
+    let after = tx.overwrite_value(table.number(), before, part);
+    let Some(Reference(text)) = after.expect("overwritten") else {
+        return false;
+    };
+    tx.put(table, &Note { key, text }).expect("put");
+    true
 }
 
 fn remove(tx: &mut Transaction<'_>, table: Table<Note>, key: u64) -> bool {
@@ -161,6 +180,16 @@ impl World {
                     put(&mut tx, self.table, key, &value(length, seed)).expect("put");
                     model.insert(key, value(length, seed));
                 }
+                Change::Overwrite(key, place, count, seed) => {
+                    let part = value(count, seed);
+                    let is_long = overwrite(&mut tx, self.table, key, (place, &part));
+                    let there = model.get_mut(&key).filter(|there| there.len() > 12);
+                    assert_eq!(is_long, there.is_some());
+                    if let Some(there) = there {
+                        there.resize(there.len().max(place + count), 0);
+                        there[place..place + count].copy_from_slice(&part);
+                    }
+                }
                 Change::Remove(key) => {
                     assert_eq!(
                         remove(&mut tx, self.table, key),
@@ -211,6 +240,10 @@ impl World {
             let mut read = Vec::new();
             read_value(bytes, &reference, "notes", &mut read).expect("a value");
             assert!(read == *value, "{key}");
+            let (from, to) = (value.len() / 3, value.len() * 2 / 3 + 1);
+            let mut part = Vec::new();
+            read_part(bytes, &reference, "notes", from..to, &mut part).expect("a part");
+            assert!(part == value[from..to.min(value.len())], "{key}");
             if let Some(there) = borrow_value(bytes, &reference, "notes").expect("a value") {
                 assert!(there == value, "{key}");
             }

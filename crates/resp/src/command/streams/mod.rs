@@ -20,7 +20,7 @@ mod trimming;
 pub(crate) use options::{group_of, key_places, keys, line_for, time_limit, waits};
 pub(crate) use reading::{gone, is_behind};
 
-use super::{BLOCKING, Command, FAST, MORE, NO_KEYS, ONE_KEY, WRITE, on_data, reads};
+use super::{BLOCKING, COUNTED, Command, FAST, MORE, NO_KEYS, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{EntryId, Fields, Room};
 use crate::failure::Failure;
 use crate::reply::Reply;
@@ -133,7 +133,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "xautoclaim",
         -6,
-        WRITE | FAST,
+        WRITE | FAST | COUNTED,
         ONE_KEY,
         claiming::xautoclaim,
         "Gives entries that are pending for long to another consumer",

@@ -330,13 +330,113 @@ fn a_part_of_an_answer_that_a_panic_left_is_forgotten() {
 }
 
 #[test]
-fn a_flight_with_a_missing_answer_ends_the_connection() {
+fn a_flight_with_a_missing_answer_gives_those_before_and_ends_the_connection() {
     let mut session = session();
-    let (flight, ticket, mut direct) = begin(&mut session, "INCR a\r\nINCR a\r\n");
-    direct.settled -= 1;
+    let (flight, ticket, mut direct) = begin(&mut session, "INCR a\r\nGET a\r\nINCR a\r\n");
+    assert_eq!(direct.settled, 3);
+    // As if the second command's answer had panicked, and its error's, too.
+    let first = b":1\r\n".len();
+    (direct.settled, direct.answers.end) = (1, first);
+    direct.answers.written.truncate(first);
+    direct.answers.written.extend_from_slice(b"$1\r");
+    let keyspace = Arc::clone(&session.keyspace);
+    let mut running = Running {
+        session: &mut session,
+        direct: &mut direct,
+        lines: &flight.lines,
+        shared: keyspace.shared(),
+        database: 0,
+        now: NOW,
+    };
+    running.answer(2, Reply::Int(2));
+    running.postpone(2);
     let mut output = BytesMut::new();
     session.give_directly(direct, &flight, ticket.wait(), &mut output);
-    assert!(output.is_empty() && session.end == Continue::Close);
+    assert_eq!(output, ":1\r\n");
+    assert!(session.end == Continue::Close && session.rest.is_empty());
+}
+
+/// Another session, whose commands were not long, of a keyspace with long values.
+fn session_beside_long_values() -> Session {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let options = Options::new()
+        .shape(Shape::Threadless)
+        .memory_bytes_max(256 << 20);
+    let tables = options.open_tables_on(Arc::new(disk)).expect("opens");
+    let mut first = session_of(Arc::new(tables), SessionOptions::default());
+    let field = "f".repeat(1_000_000);
+    let hset = format!("*4\r\n$4\r\nHSET\r\n$4\r\nhash\r\n$5\r\nfield\r\n$1000000\r\n{field}\r\n");
+    let sent = format!("SETRANGE long 8000000 x\r\n{hset}");
+    assert_eq!(planned(&mut first, &sent), ":8000001\r\n");
+    // The rest of the flight waits until the answer is sent.
+    assert_eq!(planned(&mut first, ""), ":1\r\n");
+    assert!(first.pending.is_long());
+    Session::new(Arc::clone(&first.keyspace), SessionOptions::default())
+}
+
+#[test]
+fn short_commands_on_long_values_gather_nothing() {
+    let mut session = session_beside_long_values();
+    let each = [
+        ("STRLEN long", ":8000001\r\n"),
+        ("GETBIT long 3", ":0\r\n"),
+        (
+            "INCR long",
+            "-ERR value is not an integer or out of range\r\n",
+        ),
+        ("INCRBYFLOAT long 1", "-ERR value is not a valid float\r\n"),
+        (
+            "PFADD long a",
+            "-WRONGTYPE Key is not a valid HyperLogLog string value.\r\n",
+        ),
+        ("BITFIELD_RO long GET u8 100", "*1\r\n:0\r\n"),
+        ("HSTRLEN hash field", ":1000000\r\n"),
+        ("HEXISTS hash field", ":1\r\n"),
+        (
+            "HINCRBY hash field 1",
+            "-ERR hash value is not an integer\r\n",
+        ),
+        (
+            "HINCRBYFLOAT hash field 1",
+            "-ERR hash value is not a float\r\n",
+        ),
+    ];
+    // So many that gathering any of them would divide the flight.
+    for (line, answer) in each {
+        let given = directly(&mut session, &format!("{line}\r\n").repeat(40));
+        assert!(given == answer.repeat(40), "{line}: {}", &given[..40]);
+        assert!(
+            session.rest.is_empty() && !session.pending.is_long(),
+            "{line}"
+        );
+    }
+    let (flight, ticket, direct) = begin(&mut session, &"APPEND long y\r\n".repeat(30));
+    assert!(direct.rest.is_empty() && !session.pending.is_long());
+    let mut output = BytesMut::new();
+    session.give_directly(direct, &flight, ticket.wait(), &mut output);
+    assert!(output.ends_with(b":8000031\r\n"));
+}
+
+#[test]
+fn the_rest_of_a_flight_behind_a_long_command_steps_aside_and_so_do_the_next_ones() {
+    let mut session = session_beside_long_values();
+    let sent = "GET none\r\nRENAMENX long other\r\nRENAMENX other long\r\nGET none\r\n";
+    let given = directly(&mut session, sent);
+    assert_eq!(given, "$-1\r\n:1\r\n");
+    assert_eq!((session.rest.len(), session.pending.is_long()), (2, true));
+    // Each long one is a part of its own.
+    assert_eq!(planned(&mut session, ""), ":1\r\n");
+    assert_eq!(planned(&mut session, ""), "$-1\r\n");
+    assert!(session.rest.is_empty());
+    let mut aside = 0;
+    while !runs(&mut session, "GET none\r\n") {
+        session.pending.release();
+        aside += 1;
+    }
+    assert!((2..=64).contains(&aside), "{aside}");
+    // To look at a key that is watched takes long if it is large.
+    planned(&mut session, "WATCH long\r\nUNWATCH\r\nWATCH long\r\n");
+    assert!(session.pending.is_long());
 }
 
 fn runs(session: &mut Session, sent: &str) -> bool {
