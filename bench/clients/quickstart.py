@@ -23,6 +23,7 @@ PAGE = HERE.parent.parent / "docs" / "quickstart.md"
 ADDRESS = "127.0.0.1:5433"
 REDIS_ADDRESS = "127.0.0.1:6380"
 REDIS = {"redis": "redis", "rq": "rq", "celery": "celery"}
+INSTALLED = {"redis": "redis", "rq": "rq", "celery": "'celery[redis]'"}
 EXPECTED = "ada has 90, bob has 60"
 SECONDS = 600
 
@@ -40,7 +41,7 @@ def left_out(language, redis_address):
         if not redis_address:
             return "the server's address for Redis is not given: --redis HOST:PORT"
         if not all(map(importlib.util.find_spec, ["redis", REDIS[language]])):
-            return f"it is not installed: pip install redis {REDIS[language]}"
+            return f"it is not installed: pip install {INSTALLED[language]}"
         if language != "redis" and not runs_scripts(redis_address):
             return "the server has no scripts: cargo build --features lua"
         return None

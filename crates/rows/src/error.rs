@@ -222,13 +222,14 @@ pub enum TableError {
     /// An open transaction was to change one row more than its commit may install. The operation did nothing.
     #[error(
         "an open transaction changes at most {limit} rows, since its commit delays others: commit in parts, run it as a \
-         closure in the serial stage, or set `open_transaction_rows_max` to more"
+         closure in the serial stage, or, in Rust, open the database with a larger `open_transaction_rows_max`"
     )]
     TooManyRows { limit: usize },
-    /// The program holds open transactions that were ended at a bound, and these keep too much. The operation did nothing.
+    /// The program holds open transactions that were ended at a bound, or tickets of committed ones, and these keep too much.
+    /// The operation did nothing.
     #[error(
-        "open transactions that were ended, and not dropped, keep {bytes} bytes, and may keep {limit}: drop them, or set \
-         `open_transactions_bytes_max` to more"
+        "open transactions that were ended, and not dropped, keep {bytes} bytes, and may keep {limit}: drop them, wait for \
+         the tickets of `commit_later`, or set `open_transactions_bytes_max` to more"
     )]
     OpenTransactionsFull {
         /// Bytes that they keep.

@@ -7,7 +7,7 @@
 use crate::error::TableError;
 use crate::key::KeyValues;
 use crate::record::{FieldColumn, Record};
-use crate::row::RowWriter;
+use crate::row::{RowError, RowWriter, has_zero_byte};
 use crate::schema::{Column, IndexDefinition, IndexKind, KeyPart, Schema, Type, Value, ValueRef};
 use crate::types::{Date, Decimal, Time, Timestamp, Uuid};
 
@@ -204,11 +204,23 @@ impl<R: Record> std::fmt::Debug for KeyOf<'_, '_, R> {
 }
 
 /// The values of a record's fields, unless it is plain data.
+///
+/// # Errors
+/// [`RowError::OutOfRange`] for a text with a zero byte.
 #[inline]
-pub fn values_of<'v, R: Record>(columns: &R::Columns, record: &'v R) -> RowWriter<'v> {
+pub fn values_of<'v, R: Record>(
+    columns: &R::Columns,
+    record: &'v R,
+) -> Result<RowWriter<'v>, TableError> {
     let mut values = RowWriter::new(R::FIELDS.len());
     record.write_row(columns, &mut values);
-    values
+    for (number, value) in values.set_columns() {
+        if has_zero_byte(Type::Text, value) && matches!(value, ValueRef::Text(_)) {
+            let column = format!("number {number}");
+            return Err(RowError::zero_byte(R::TABLE, &column, value).into());
+        }
+    }
+    Ok(values)
 }
 
 fn describe(column: &Column) -> String {

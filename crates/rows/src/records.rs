@@ -98,7 +98,7 @@ pub fn put<S: RecordRows, R: Record>(
         store.check_handle(table)?;
         let (schema, name) = store.described(table.number())?;
         let columns = R::columns_in(&schema, &name)?;
-        return Rows::numbered(store, table.number())?.put_row(&values_of(&columns, record));
+        return Rows::numbered(store, table.number())?.put_row(&values_of(&columns, record)?);
     }
     match store.place_like(table, record)? {
         Some(at) => {

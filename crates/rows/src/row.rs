@@ -28,3 +28,4 @@ pub use placed::{Placed, PlacedText};
 pub use reference::RowRef;
 pub use values::{LongValues, RowValues};
 pub use writer::RowWriter;
+pub(crate) use writer::has_zero_byte;

@@ -3,7 +3,7 @@
 use crate::error::TableError;
 use crate::index::Index;
 use crate::read::{ReadRow, ReadRows, ScanPlace};
-use crate::row::{RowError, RowWriter};
+use crate::row::{RowError, RowWriter, has_zero_byte};
 use crate::schema::{Schema, Value, ValueRef};
 use crate::write::WriteRows;
 use sardonyx_base::error::Error;
@@ -144,7 +144,23 @@ impl<S: WriteRows> Rows<S> {
     /// # Errors
     /// The errors of [`Rows::insert`].
     pub fn insert_row(&mut self, row: &RowWriter<'_>) -> Result<(), Error> {
+        self.check_texts(row)?;
         Ok(self.store.insert_row(self.number, row.clone())?)
+    }
+
+    /// Checks that no text has a zero byte, so that each row can be read over SQL.
+    #[inline]
+    fn check_texts(&self, row: &RowWriter<'_>) -> Result<(), TableError> {
+        let schema = self.schema();
+        for (number, value) in row.set_columns() {
+            if let Some(column) = schema.columns.get(number)
+                && has_zero_byte(column.kind, value)
+            {
+                let (_, name) = self.store.described(self.number)?;
+                return Err(RowError::zero_byte(&name, &column.name, value).into());
+            }
+        }
+        Ok(())
     }
 
     /// Puts a row of columns by name in the place of the one with its key, if there is one. Columns that are not named
@@ -163,6 +179,16 @@ impl<S: WriteRows> Rows<S> {
     /// # Errors
     /// The errors of [`Rows::put`].
     pub fn put_row(&mut self, row: &RowWriter<'_>) -> Result<bool, Error> {
+        self.check_texts(row)?;
+        self.put_row_of_any_text(row)
+    }
+
+    /// The same, where texts may have zero bytes, as some of the tables that no program reads have.
+    ///
+    /// # Errors
+    /// The errors of [`Rows::put`].
+    #[doc(hidden)]
+    pub fn put_row_of_any_text(&mut self, row: &RowWriter<'_>) -> Result<bool, Error> {
         let (schema, name) = self.store.described(self.number)?;
         let computed = self.store.computed_defaults(self.number, row)?;
         let mut row = row.clone();
@@ -202,6 +228,7 @@ impl<S: WriteRows> Rows<S> {
     /// # Errors
     /// The errors of [`Rows::update`].
     pub fn update_row(&mut self, key: &[Value], row: &RowWriter<'_>) -> Result<bool, Error> {
+        self.check_texts(row)?;
         let Some(at) = self.find(key)? else {
             return Ok(false);
         };
@@ -216,6 +243,7 @@ impl<S: WriteRows> Rows<S> {
     /// [`Error::Refused`] also if there is no row of the table at the address any more, otherwise those of
     /// [`Rows::update`].
     pub fn update_at(&mut self, at: S::Place, row: &RowWriter<'_>) -> Result<(), Error> {
+        self.check_texts(row)?;
         self.check_at(at.clone())?;
         Ok(self.store.update_row(self.number, at, row)?)
     }

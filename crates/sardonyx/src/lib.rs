@@ -274,7 +274,7 @@ pub mod low_level {
     #[doc(hidden)]
     pub use crate::inside::{Driving, Inside};
     #[doc(hidden)]
-    pub use crate::tables::{Begun, Committed, Reached, Turn, is_to_run_again};
+    pub use crate::tables::{Begun, Committed, Reached, Turn, is_to_run_again, is_too_many};
     // The trait; the derive's name is that of the next line.
     pub use resident::*;
     pub use sardonyx_derive::ResidentOfPrograms as Resident;

@@ -181,7 +181,8 @@ impl Options {
 
     /// The most [open transactions](crate::OpenTransaction) of tables (default 10,000). When one more begins, the oldest
     /// is ended: its verbs and its commit return [`Error::Limit`], by a
-    /// [`TransactionEnded`](crate::errors::TransactionEnded). So forgotten transactions do no harm. At least 1.
+    /// [`TransactionEnded`](crate::errors::TransactionEnded). So forgotten transactions do no harm. A committed one whose
+    /// [`Ticket`](crate::Ticket) is not yet answered does not count. At least 1.
     pub fn open_transactions_max(mut self, number: usize) -> Self {
         self.open_transactions[0] = number;
         self
@@ -191,8 +192,8 @@ impl Options {
     /// changes, and notes of their reads. One of them may have a quarter of that. An operation beyond that quarter
     /// returns [`Error::Limit`] and does nothing; earlier changes of the transaction can be committed. At the common
     /// bound, the oldest other transaction is ended, as by [`Options::open_transactions_max`]; its memory is free when
-    /// the program drops it. Ended ones that a program holds keep at most as much again. Beyond that, an operation that
-    /// needs more returns [`Error::Limit`] until some are dropped. Old versions of pages have a bound of their own,
+    /// the program drops it. Ended ones that a program holds, and committed ones whose tickets are not answered, keep at most
+    /// as much again. Beyond that, an operation that needs more returns [`Error::Limit`] until some are dropped. Old versions of pages have a bound of their own,
     /// [`Options::snapshot_bytes_max`]. At least 64 KiB.
     pub fn open_transactions_bytes_max(mut self, bytes: u64) -> Self {
         self.open_transactions[1] = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -200,7 +201,8 @@ impl Options {
     }
 
     /// The most rows that one [open transaction](crate::OpenTransaction) of tables changes (default 500,000). Its commit is
-    /// one call of the serial stage, of about a microsecond for each row, for which other transactions wait. A change of
+    /// one call of the serial stage, of about a microsecond for each row, for which other transactions wait. The call also
+    /// compares at most 500,000 rows of those that it read; more are a conflict. A change of
     /// one row more returns [`Error::Limit`], by a [`TableError::TooManyRows`](crate::errors::TableError::TooManyRows), and
     /// does nothing; the transaction can be committed. A closure ([`Tables::run`](crate::Tables::run)), also the last run of
     /// [`Tables::retry`](crate::Tables::retry), has no such bound: others wait for all of it. At least 1.

@@ -12,7 +12,7 @@ pub use journals::JournalRows;
 pub(crate) use open::OPEN_TRANSACTIONS_MAX;
 pub use open::OpenTransaction;
 #[doc(hidden)]
-pub use open::is_to_run_again;
+pub use open::{is_to_run_again, is_too_many};
 use procedures::Procedures;
 pub use turn::Turn;
 use underway::Underway;

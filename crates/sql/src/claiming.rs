@@ -258,7 +258,7 @@ impl Claiming {
         let number = self.next.replace(self.next.get() + 1);
         let log = self.again.as_ref();
         let recorded = log.and_then(|log| log.queries.get(number)).cloned();
-        recorded.ok_or_else(not_serializable)
+        recorded.ok_or_else(SqlError::not_serializable)
     }
 
     /// The locks of all sessions. A statement that is run again lists those that it listed before.
@@ -393,15 +393,6 @@ impl Claiming {
         }
         Ok(())
     }
-}
-
-/// The error of a statement that runs otherwise than before.
-fn not_serializable() -> SqlError {
-    SqlError::new(
-        code::SERIALIZATION_FAILURE,
-        "could not serialize access due to concurrent update",
-    )
-    .hint("The transaction might succeed if retried.")
 }
 
 /// All columns of a row of a snapshot; empty if there is none.

@@ -48,6 +48,7 @@ pub struct Database {
     aside_bytes_max: AtomicUsize,
     /// The statements of open transactions that have run again, and the most of one transaction.
     run_again: AtomicU64,
+    run_again_in_stage: AtomicU64,
     again_max: AtomicU64,
     beside: Mutex<BesideLimits>,
     posting: Arc<Posting>,
@@ -195,6 +196,7 @@ impl Database {
             aside_from: AtomicUsize::new(ASIDE_FROM),
             aside_bytes_max: AtomicUsize::new(ASIDE_BYTES_MAX),
             run_again: AtomicU64::new(0),
+            run_again_in_stage: AtomicU64::new(0),
             again_max: AtomicU64::new(AGAIN_MAX),
             beside: Mutex::default(),
             posting: posting(itself),
@@ -263,10 +265,21 @@ impl Database {
         self.again_max.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn ran_again(&self, statements: usize) {
-        if statements > 0 {
-            self.run_again
-                .fetch_add(statements as u64, Ordering::Relaxed);
+    /// The same of those that ran in the stage.
+    #[doc(hidden)]
+    pub fn statements_run_again_in_stage(&self) -> u64 {
+        self.run_again_in_stage.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn ran_again(&self, statements: usize, in_stage: bool) {
+        if statements == 0 {
+            return;
+        }
+        let statements = statements as u64;
+        self.run_again.fetch_add(statements, Ordering::Relaxed);
+        if in_stage {
+            self.run_again_in_stage
+                .fetch_add(statements, Ordering::Relaxed);
         }
     }
 

@@ -353,7 +353,12 @@ macro_rules! defines {
         }
 
         fn put_named(&mut self, table: &str, values: &[(&str, Value)]) -> Result<(), Error> {
-            Rows::named(self, table)?.put(values).map(drop)
+            let mut rows = Rows::named(self, table)?;
+            let schema = rows.schema().clone();
+            let row = sardonyx_rows::RowWriter::named(&schema, table, values);
+            let row = row.map_err(sardonyx_rows::TableError::from)?;
+            // Names of objects have zero bytes between their parts.
+            rows.put_row_of_any_text(&row).map(drop)
         }
 
         fn delete_named(&mut self, table: &str, key: &[Value]) -> Result<bool, Error> {

@@ -277,6 +277,14 @@ impl SqlError {
         self.0.interrupted == Some(Reason::TooLong)
     }
 
+    /// The error of a transaction that meets another one.
+    #[cold]
+    pub(crate) fn not_serializable() -> Self {
+        let text = "could not serialize access due to concurrent update";
+        SqlError::new(code::SERIALIZATION_FAILURE, text)
+            .hint("The transaction might succeed if retried.")
+    }
+
     /// The error of a transaction that was ended at a bound on memory, and may succeed when it is run again: `40001`.
     #[cold]
     pub(crate) fn ended(message: impl Into<String>) -> Self {

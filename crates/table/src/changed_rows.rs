@@ -74,7 +74,8 @@ impl SpaceSnapshot {
             .map(drop)
     }
 
-    /// The same, unless that is to look at more than `most` rows: then it ends before, and is false.
+    /// The same, unless that is to look at more than `most` rows: then it ends before. Otherwise it returns how many rows it
+    /// has looked at.
     ///
     /// # Errors
     /// As [`SpaceSnapshot::changed_rows`].
@@ -84,7 +85,7 @@ impl SpaceSnapshot {
         now: View<'_>,
         most: usize,
         each: impl FnMut(Option<RowRef<'_, PageSnapshot>>, Option<RowRef<'_>>) -> Result<(), E>,
-    ) -> Result<bool, E> {
+    ) -> Result<Option<usize>, E> {
         let unknown = || TableError::UnknownHandle { number: table };
         let state = now.state_of(table).ok_or_else(unknown)?;
         let layout_of = |page: &[u8]| state.layout_of(page);
@@ -133,7 +134,7 @@ impl SpaceSnapshot {
         most: usize,
         is_same: impl Fn(&Schema, &RowRef<'_, PageSnapshot>, &RowRef<'_, P>) -> Result<bool, TableError>,
         mut each: impl FnMut(Option<RowRef<'_, PageSnapshot>>, Option<RowRef<'_, P>>) -> Result<(), E>,
-    ) -> Result<bool, E>
+    ) -> Result<Option<usize>, E>
     where
         P: PageRead + ?Sized,
         TableError: From<P::Error>,
@@ -160,7 +161,7 @@ impl SpaceSnapshot {
         let mut looked_at = 0;
         for (count, page) in now.pages().enumerate() {
             if looked_at + count / PAGES_OF_ROW > most {
-                return Ok(false);
+                return Ok(None);
             }
             // The earlier pages are the first ones.
             let was_there = pages_before.next_if_eq(&page).is_some();
@@ -187,7 +188,7 @@ impl SpaceSnapshot {
             }
         }
         match pages_before.next() {
-            None => Ok(true),
+            None => Ok(Some(looked_at)),
             // Pages of a table only become more.
             Some(_) => Err(other_content().into()),
         }

@@ -62,7 +62,8 @@ impl Frame<'_> {
 
 /// Records of a published frame.
 ///
-/// # Safety The caller's session pins the ring from the frame on as long as they are used. The ring has so many bytes
+/// # Safety
+/// The caller's session pins the ring from the frame on as long as they are used. The ring has so many bytes
 /// of records there.
 pub unsafe fn records_at(region: &Region, place: Place, bytes: usize) -> &[u8] {
     let start = match place.spilled {

@@ -12,7 +12,7 @@
 //! base page and its own records each time.
 //!
 //! Invariants: the notes are of exactly the records from the ring's folded position to the snapshot, except for pages
-//! with a copy. That position is the one at which the transaction began. The session's slot pins these records. A copy
+//! with a copy. The folded position is as it was when the transaction began; it may be before the snapshot. The session's slot pins these records. A copy
 //! is the page as committed in the snapshot. It may outlive the fold of its records, since it is then the same as the
 //! base page.
 //!

@@ -164,7 +164,7 @@ fn new_row<'r, R: Record>(
     }
     let format = table.format();
     let columns = R::columns_in(format.schema(), format.table())?;
-    let row = format.new_row(&values_of(&columns, record))?;
+    let row = format.new_row(&values_of(&columns, record)?)?;
     check_length::<R>(&row)?;
     Ok(Cow::Owned(row))
 }
@@ -184,7 +184,7 @@ fn changed_row<'r, R: Record>(
     }
     let format = table.format();
     let columns = R::columns_in(format.schema(), format.table())?;
-    let row = match format.changed_row(before, &values_of(&columns, record)) {
+    let row = match format.changed_row(before, &values_of(&columns, record)?) {
         Err(TableError::KeyChanged { .. }) => return Err(key_changed),
         changed => changed?,
     };

@@ -18,7 +18,7 @@
 //! Invariant: no row is stored that was not tested by all conditions of its table.
 
 use super::{Condition, ConditionError};
-use crate::schema::{Declared, Schema, Value, ValueRef};
+use crate::schema::{Declared, DeclaredDefault, Schema, Value, ValueRef};
 use sardonyx_base::waiting::Reason;
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, OnceLock};
@@ -100,6 +100,22 @@ impl SqlCheck {
             Ok(Some(check)) => check.text,
             _ => text.to_string(),
         }
+    }
+}
+
+impl Schema {
+    /// True if a new row may need expressions of SQL, which may take any time: of conditions, defaults and generated columns.
+    #[doc(hidden)]
+    pub fn computes_sql(&self) -> bool {
+        let mut conditions = self.checks.iter();
+        let mut declared = self.declared.iter();
+        conditions.any(|(_, text)| text.starts_with(SQL))
+            || declared.any(|declared| {
+                matches!(
+                    declared.default,
+                    Some(DeclaredDefault::Sql(_) | DeclaredDefault::Generated(_))
+                )
+            })
     }
 }
 

@@ -38,7 +38,8 @@ pub use held::{Due, HeldReference, HeldReferences, check_held};
 pub use marks::Marks;
 pub use references::{
     check_added_references, check_changed_references, check_changed_row, check_conditions,
-    check_references, check_references_of, check_row, check_schema, check_unreferenced, take_row,
+    check_interruption, check_references, check_references_of, check_row, check_schema,
+    check_unreferenced, take_row,
 };
 
 use crate::condition::Check;

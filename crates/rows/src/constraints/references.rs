@@ -24,7 +24,8 @@ const ROWS_BETWEEN_LOOKS: usize = 256;
 ///
 /// # Errors
 /// Why it is to end.
-pub(super) fn check_interruption(row: usize) -> Result<(), TableError> {
+#[doc(hidden)]
+pub fn check_interruption(row: usize) -> Result<(), TableError> {
     if !row.is_multiple_of(ROWS_BETWEEN_LOOKS) {
         return Ok(());
     }

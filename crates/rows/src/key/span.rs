@@ -3,7 +3,7 @@
 
 use super::{BadKey, Edge, KeyShape, KeyValues, behind};
 use crate::row::KeyRange;
-use std::ops::{Bound, Deref};
+use std::ops::{Bound, Range};
 
 /// Two places in an index; without one its end.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -47,18 +47,19 @@ impl Span {
         (edge(&self.from), edge(&self.to))
     }
 
-    /// True if one of these keys, which are in order, lies between them.
+    /// The entries that lie between them: these are in the order of their keys.
     #[inline]
-    pub fn has_one_of<K: Deref<Target = [u8]>>(&self, keys: &[K]) -> bool {
-        let is_before = |key: &K, place: &(Vec<u8>, bool)| {
-            let (bytes, behind) = place;
-            **key < **bytes || (*behind && key.starts_with(bytes))
+    pub fn part_of<T>(&self, entries: &[T], key: impl Fn(&T) -> &[u8]) -> Range<usize> {
+        let is_before = |entry: &T, place: &Option<(Vec<u8>, bool)>, without: bool| match place {
+            Some((bytes, behind)) => {
+                let key = key(entry);
+                *key < **bytes || (*behind && key.starts_with(bytes))
+            }
+            None => without,
         };
-        let from = self.from.as_ref();
-        let first = keys.partition_point(|key| from.is_some_and(|from| is_before(key, from)));
-        let to = self.to.as_ref();
-        let ends_behind = |key: &K| to.is_none_or(|to| is_before(key, to));
-        keys.get(first).is_some_and(ends_behind)
+        let first = entries.partition_point(|entry| is_before(entry, &self.from, false));
+        let rest = &entries[first..];
+        first..first + rest.partition_point(|entry| is_before(entry, &self.to, true))
     }
 
     /// Its keys as a range of bytes.

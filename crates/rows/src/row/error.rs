@@ -138,6 +138,18 @@ pub enum RowError {
 }
 
 impl RowError {
+    /// The error of a text with a zero byte.
+    #[cold]
+    pub(crate) fn zero_byte(table: &str, column: &str, value: ValueRef<'_>) -> RowError {
+        RowError::OutOfRange {
+            table: table.to_string(),
+            column: column.to_string(),
+            kind: Type::Text,
+            value: shown(value),
+            reason: "a text has no zero byte, but a column of bytes may have",
+        }
+    }
+
     /// The error of a value that a column's declared type does not have.
     #[cold]
     pub(crate) fn declared(

@@ -277,6 +277,16 @@ impl<'v> RowWriter<'v> {
     }
 }
 
+/// True if the value of a column is a text with a zero byte. PostgreSQL has none: its clients read texts up to such a byte.
+#[inline]
+pub(crate) fn has_zero_byte(kind: Type, value: ValueRef<'_>) -> bool {
+    match (kind, value) {
+        (Type::Text, ValueRef::Text(text)) => text.contains('\0'),
+        (Type::Text, ValueRef::Bytes(bytes)) => bytes.contains(&0),
+        _ => false,
+    }
+}
+
 /// True if a value is one of a common type, and fits. Others are encoded to find out.
 #[inline]
 fn fits_as_it_is(kind: Type, value: ValueRef<'_>) -> bool {

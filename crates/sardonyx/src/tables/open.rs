@@ -189,8 +189,9 @@ pub fn is_to_run_again(error: &Error) -> bool {
 }
 
 /// True if a transaction was to change more rows than its commit may install.
+#[doc(hidden)]
 #[inline]
-fn is_too_many(error: &Error) -> bool {
+pub fn is_too_many(error: &Error) -> bool {
     matches!(error.downcast_ref(), Some(TableError::TooManyRows { .. }))
 }
 

@@ -59,3 +59,4 @@ mod stores;
 mod threadless;
 mod tickets;
 mod ways;
+mod zero_bytes;

@@ -19,7 +19,7 @@ pub(super) type AtLocal<'a> = &'a mut dyn FnMut(&mut Local) -> Result<(), NodeEr
 
 /// A node on which transactions run, with any coupling.
 pub(super) trait Runs: Debug + Sync {
-    /// True if the node continues. Does not wait for the shell's lock, with which pages are read and written, unless it
+    /// Checks that the node continues. Does not wait for the shell's lock, with which pages are read and written, unless it
     /// has stopped.
     ///
     /// # Errors

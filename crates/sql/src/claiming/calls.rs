@@ -3,7 +3,6 @@
 //! A lock belongs to its session, and is not undone with the statement. So each call is made once: a statement that runs
 //! again before its commit gets the recorded result, and so does a query that claims its rows in several rounds.
 
-use super::not_serializable;
 use crate::advisory::Locker;
 use crate::error::{SqlError, code};
 use crate::waits::{Call, Called};
@@ -113,7 +112,7 @@ impl Calls {
             return Ok(result);
         }
         if is_again {
-            return Err(not_serializable());
+            return Err(SqlError::not_serializable());
         }
         if self.made.len() >= CALLS_MAX {
             let text = format!("a statement calls advisory functions at most {CALLS_MAX} times");

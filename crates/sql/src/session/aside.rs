@@ -4,10 +4,10 @@
 //! A transaction moves aside after some statements ([`Database::set_aside_from`]), or at one that may take long. Before
 //! that, to run a few statements again costs less than a snapshot. If its end is in the same flight, the stage tries it
 //! first ([`super::unit`]). Its earlier statements are run once more aside. The session remembers all statements
-//! ([`History`](super::history::History)). If rows that the transaction read were changed meanwhile, the stage runs the
-//! statements again and compares their results with the client's replies. Transactions that call a procedure of the
-//! program, or rewrite a table whose rows take too much memory, always run so, within a bound
-//! ([`History::run_again`](super::history::History::run_again)).
+//! ([`History`](super::history::History)). If rows that the transaction read were changed meanwhile, its statements run again,
+//! and their results are compared with the client's replies: in the stage if they are short, otherwise aside, over the state
+//! as it is then ([`leaving`]). Transactions that call a procedure of the program, or rewrite a table whose rows take too much
+//! memory, always run again in the stage, within a bound ([`History::run_again`](super::history::History::run_again)).
 //!
 //! Definitions are made in its rows, a store of tables that only the transaction sees. Plans over them have versions of
 //! the catalogue of their own ([`own_version`]).
@@ -43,7 +43,7 @@ use sardonyx_rows::TableError;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use steps::{Again, can_be_tried, is_control, is_long_to_its_end, is_possible};
+use steps::{Again, can_be_tried, defines, is_control, is_long_to_its_end, is_possible};
 use tracing::{Instrument, Span};
 
 /// A version of the catalogue that no other transaction sees, for plans over a transaction's own definitions.
@@ -82,7 +82,9 @@ impl Session {
         if open.is_implicit || database.aside_from() == usize::MAX {
             return Ok(false);
         }
-        let mut statements = steps.iter().filter_map(|step| match step {
+        // Steps behind its commit are no part of it.
+        let own = steps.iter().take_while(|step| !is_commit(step));
+        let mut statements = own.filter_map(|step| match step {
             Step::Execute { statement, .. } | Step::Copy { statement, .. } => Some(statement),
             Step::Sync | Step::Fail(_) => None,
         });
@@ -106,11 +108,16 @@ impl Session {
         open.is_of_stage |= !is_possible;
         if open.aside.is_some() {
             open.leave_aside();
-            return Ok(false);
+            open.is_again = is_possible && unit::is_long_again(&open.history, database);
+            if !open.is_again {
+                return Ok(false);
+            }
         }
         let ends = steps.iter().any(is_commit);
         // Its statements run again, which may take long.
-        let is_again = is_too_long || open.is_reclaimed;
+        let has_walked_far =
+            unit::has_walked_far(&open.history, database) && !(ends && defines(steps));
+        let is_again = is_too_long || open.is_reclaimed || open.is_again || has_walked_far;
         let is_long = || match ends {
             true => is_long_to_its_end(steps, |step| unit::is_long_step(step, database)),
             false => {
@@ -119,7 +126,9 @@ impl Session {
                     || steps.iter().any(|step| unit::is_long_step(step, database))
             }
         };
-        if open.is_of_stage || open.read_only || !(is_again || is_long()) {
+        // One that reads a snapshot only needs no rows of its own. One that had some has changed rows before.
+        let only_reads = open.read_only && !open.is_again;
+        if open.is_of_stage || only_reads || !(is_again || is_long()) {
             return Ok(false);
         }
         let is_plain = open.savepoints.is_empty() && open.signals.is_empty() && !open.defines;
@@ -151,7 +160,7 @@ impl Session {
             .with_bytes_max(database.aside_bytes_max())
             .counted_in(database.memory().clone());
         open.is_new_aside = true;
-        open.is_reclaimed = false;
+        (open.is_reclaimed, open.is_again) = (false, false);
         open.reading = Reading::Live;
         open.aside = Some(Kept::new(Aside {
             rows,
@@ -214,7 +223,7 @@ impl Session {
         let only_again = steps.is_empty();
         let unit = Unit::new(self.database.clone(), state, steps);
         let interrupt = self.state.interrupt.clone();
-        let is_long = only_again || unit.has_long_step();
+        let is_long = only_again || unit.may_take_long_aside();
         let run = || waiting::interruptible(&interrupt, None, || unit.run_aside());
         let mut done = match is_long {
             true => waiting::long(run),
@@ -261,11 +270,15 @@ impl Session {
             }
         });
         if let Err(error) = at_end {
-            let is_of_place = error.is_end() || rows.had_no_room() && error.is_for_memory();
+            let needs_room = rows.had_no_room() && error.is_for_memory();
             return match &mut self.state.transaction {
+                TransactionState::Open(open) if !open.history.is_whole() => Err(error),
+                TransactionState::Open(open) if error.is_end() => {
+                    open.begin_again(&database, error)
+                }
                 // The stage can do it.
-                TransactionState::Open(open) if is_of_place && open.history.is_whole() => {
-                    open.leave_aside();
+                TransactionState::Open(open) if needs_room => {
+                    open.leave_for_stage();
                     Ok(())
                 }
                 _ => Err(error),
@@ -302,19 +315,22 @@ impl Session {
             }
             // Without its rows aside, the transaction is run again with the rest, and compared.
             Err(why @ (NotCommitted::Changed | NotCommitted::Ended(_))) => {
-                match (&mut self.state.transaction, why) {
-                    (TransactionState::Open(open), _) if open.history.is_whole() => {
-                        open.leave_aside();
+                let (is_ended, error) = match why {
+                    NotCommitted::Ended(error) => (true, error),
+                    _ => (false, SqlError::not_serializable()),
+                };
+                match &mut self.state.transaction {
+                    // Its definitions of others' tables are made nowhere else.
+                    TransactionState::Open(open) if open.history.is_whole() && needs_stage => {
+                        open.leave_for_stage();
                         Ok(())
                     }
-                    (_, NotCommitted::Ended(ended)) => Err(ended),
+                    TransactionState::Open(open) if open.history.is_whole() => {
+                        open.begin_again(&database, error)
+                    }
                     // Another attempt would not help.
-                    _ if needs_stage => Err(too_long()),
-                    _ => Err(SqlError::new(
-                        code::SERIALIZATION_FAILURE,
-                        "could not serialize access due to concurrent update",
-                    )
-                    .hint("The transaction might succeed if retried.")),
+                    _ if needs_stage && !is_ended => Err(too_long()),
+                    _ => Err(error),
                 }
             }
             Err(NotCommitted::Error(error)) => {
@@ -496,7 +512,7 @@ impl Unit {
                 open.leave_aside();
             }
             self.fail_aside(error);
-            skips = true;
+            return self.into_done(true);
         }
         while !skips && let Some(step) = self.next_step() {
             if is_commit(&step) || unit::locks_tables(&step) {

@@ -46,6 +46,8 @@ pub(crate) struct History {
     bytes: usize,
     /// The cost of running all of it once: its statements, and one more for [`AGAIN_ROWS`] rows each.
     cost: u64,
+    /// The rows over which all of it walks.
+    rows: u64,
     /// The cost of all runs again.
     again: u64,
     /// The cost of those that only gave a statement its types.
@@ -111,6 +113,11 @@ impl History {
         self.statements
     }
 
+    /// The rows over which they walk.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
     /// True if all statements can be run again.
     pub fn is_whole(&self) -> bool {
         !self.forgotten
@@ -119,7 +126,7 @@ impl History {
     /// Keeps nothing any more.
     pub fn forget(&mut self) {
         self.events = Vec::new();
-        (self.statements, self.bytes, self.cost) = (0, 0, 0);
+        (self.statements, self.bytes, self.cost, self.rows) = (0, 0, 0, 0);
         self.forgotten = true;
     }
 
@@ -180,6 +187,7 @@ impl History {
     pub fn add_rows(&mut self, rows: u64) {
         if !self.forgotten {
             self.cost += rows / AGAIN_ROWS;
+            self.rows += rows;
         }
     }
 

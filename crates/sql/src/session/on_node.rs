@@ -70,15 +70,6 @@ fn copied(step: &Step) -> Option<Step> {
     }
 }
 
-/// The error of a transaction that conflicted with another one.
-fn conflict() -> SqlError {
-    SqlError::new(
-        code::SERIALIZATION_FAILURE,
-        "could not serialize access due to concurrent update",
-    )
-    .hint("The transaction might succeed if retried.")
-}
-
 fn is_conflict(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed(error) if error.code == code::SERIALIZATION_FAILURE)
 }
@@ -102,7 +93,9 @@ impl Session {
                     Err(lost) => return self.refused(lost, count, steps),
                 };
                 let Some(Ok(mut done) | Err(mut done)) = end else {
-                    let error = ran.err().map_or_else(conflict, SqlError::from);
+                    let error = ran
+                        .err()
+                        .map_or_else(SqlError::not_serializable, SqlError::from);
                     return self.refused(error, count, steps);
                 };
                 let met =
@@ -146,7 +139,7 @@ impl Session {
                 done.rest.append(&mut rest);
                 return *done;
             }
-            Ok((_, Err(Error::Conflict(_)))) => conflict(),
+            Ok((_, Err(Error::Conflict(_)))) => SqlError::not_serializable(),
             Ok((_, Err(error))) => error.into(),
             Ok((None, Ok(_))) => SqlError::new(code::INTERNAL, "a unit was not run"),
             Err(error) => error,
@@ -207,7 +200,7 @@ impl Session {
         self.database.catalogue_changed();
         match ran {
             Ok(_) => planned,
-            Err(Error::Conflict(_)) => Err(conflict()),
+            Err(Error::Conflict(_)) => Err(SqlError::not_serializable()),
             Err(error) => Err(error.into()),
         }
     }

@@ -93,6 +93,11 @@ pub(crate) struct OpenTransaction {
     pub deposit: Option<Deposit>,
     /// True if others needed the memory of its rows: it is to be run again.
     pub is_reclaimed: bool,
+    /// True if it is to run aside once more: others have changed rows that it read, and its statements take too long for the
+    /// stage.
+    pub is_again: bool,
+    /// How often it was so.
+    pub attempts: usize,
     /// True if it runs aside: its history may be dropped.
     pub is_aside: bool,
     /// True if its earlier statements are still to be run there.
@@ -135,6 +140,8 @@ impl Default for OpenTransaction {
             aside: None,
             deposit: None,
             is_reclaimed: false,
+            is_again: false,
+            attempts: 0,
             is_aside: false,
             is_new_aside: false,
             is_of_stage: false,

@@ -8,7 +8,9 @@ mod trying;
 mod turns;
 
 pub(super) use flight::{ends, locks_tables, writes_ahead};
-pub(super) use turns::{SHORT_COPY_BYTES_MAX, SHORT_STATEMENTS_MAX, is_long_step};
+pub(super) use turns::{
+    SHORT_COPY_BYTES_MAX, SHORT_STATEMENTS_MAX, has_walked_far, is_long_again, is_long_step,
+};
 
 use super::control;
 use super::execute::{Call, check_may_write};
@@ -217,9 +219,12 @@ impl Unit {
         })
     }
 
-    /// Fails a transaction that has its rows aside.
+    /// Fails a transaction whose earlier statements could not run aside. The next step has the error: a commit ends the
+    /// transaction.
     pub(super) fn fail_aside(&mut self, error: SqlError) {
-        self.failed(error, false);
+        let is_end = self.first_ends();
+        self.steps.pop_front();
+        self.failed(error, is_end);
     }
 
     /// The error of the last step, if it failed.

@@ -2,6 +2,7 @@
 //! portions.
 
 mod activity;
+mod again_aside;
 mod batches;
 mod catalogue;
 mod changes;

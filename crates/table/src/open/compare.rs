@@ -3,14 +3,18 @@
 //! Pages that did not change since the snapshot are skipped; others are compared row by row, by values. So two
 //! transactions on one page do not conflict, and neither does a value that returned to its former one. That is
 //! right for values outside of rows, too: each change of one changes the page of its row (`crate::changed_rows`).
+//!
+//! The stage waits meanwhile. So many keys, and [ranges] with many rows, cost what others have changed, and not what was read.
+//! A comparison of more than [`COMPARED_MAX`] rows is a conflict: the transaction runs again over a newer state, from which
+//! fewer rows differ.
 
-use super::changed::Key;
+mod ranges;
+
 use super::keys::Keys;
 use super::planted::{self, Planted};
 use super::reads::{Extent, RangeRead};
 use super::{Known, OpenRows};
 use crate::changed_rows::is_same;
-use crate::index_view::named;
 use crate::snapshot::FrozenTable;
 use crate::table::{TableState, page_bytes};
 use crate::transaction::Transaction;
@@ -20,12 +24,26 @@ use sardonyx_rows::schema::{Value, ValueRef};
 use sardonyx_rows::{Conflict, ConflictWith, RowRef, TableError};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Beyond this number of keys of a table, or rows of an index, only those on changed pages are compared.
 const MANY: usize = 500;
-/// So many keys of changed rows are kept at once.
-const KEYS_MAX: usize = if cfg!(test) { 1000 } else { 100_000 };
+/// The most rows that one comparison looks at, where others have changed many: about half a second of the stage.
+const COMPARED_MAX: usize = if cfg!(test) { 8000 } else { 500_000 };
+
+/// The rows that a comparison may still look at.
+struct Left(Cell<usize>);
+
+impl Left {
+    /// Takes so many; false if that is more than are left.
+    #[inline]
+    fn take(&self, rows: usize) -> bool {
+        let left = self.0.get().checked_sub(rows);
+        self.0.set(left.unwrap_or_default());
+        left.is_some()
+    }
+}
 
 /// A table then and now.
 struct Both<'a> {
@@ -48,20 +66,21 @@ impl OpenRows {
         }
         self.check_definitions(tx)?;
         let reads = self.reads.borrow();
+        let left = &Left(Cell::new(COMPARED_MAX));
         let is_read = |table: u16| !self.is_created(table);
         for (table, keys) in reads.keys().filter(|(table, _)| is_read(*table)) {
             self.check_schema(table, tx)?;
-            self.check_keys(table, keys, tx)?;
+            self.check_keys(table, keys, left, tx)?;
         }
         let of_others = |ranges: &Vec<&RangeRead>| {
             let compares = !planted::is(Planted::RangesBelieved);
             compares && ranges.iter().all(|range| is_read(range.table))
         };
         for ranges in reads.ranges_by_index().filter(of_others) {
-            self.check_ranges(&ranges, tx)?;
+            self.check_ranges(&ranges, left, tx)?;
         }
         for (table, extent) in reads.scans().filter(|(table, _)| is_read(*table)) {
-            self.both(table, tx)?.check_scan(extent)?;
+            self.both(table, tx)?.check_scan(extent, left)?;
         }
         for table in reads.counts().filter(|table| is_read(*table)) {
             let both = self.both(table, tx)?;
@@ -75,25 +94,36 @@ impl OpenRows {
     /// Checks keys that were looked up. If they are many, only those of rows on changed pages are compared: rows of other
     /// pages are unchanged, and a key without a row has none there.
     #[inline]
-    fn check_keys(&self, table: u16, keys: &Keys, tx: &Transaction<'_>) -> Result<(), TableError> {
+    fn check_keys(
+        &self,
+        table: u16,
+        keys: &Keys,
+        left: &Left,
+        tx: &Transaction<'_>,
+    ) -> Result<(), TableError> {
         let both = self.both(table, tx)?;
-        if keys.len() <= MANY || !both.has_same_pages() {
-            let mut keys = keys.iter();
-            return keys.try_for_each(|(key, at)| both.check_key(key, at, tx));
+        let is_many = keys.len() > MANY;
+        if is_many && both.has_same_pages() {
+            let primary = &both.known.primary;
+            let mut check = |key: &[u8]| match keys.get(key) {
+                Some(at) => both.check_key(key, at, tx),
+                None => Ok(()),
+            };
+            let most = keys.len().min(left.0.get());
+            if let Some(rows) = self.each_changed_key(primary, table, most, tx, &mut check)? {
+                left.take(rows);
+                return Ok(());
+            }
         }
-        let primary = &both.known.primary;
-        let mut check = |key: &[u8]| match keys.get(key) {
-            Some(at) => both.check_key(key, at, tx),
-            None => Ok(()),
-        };
-        match self.each_changed_key(primary, table, keys.len(), tx, &mut check)? {
-            true => Ok(()),
-            false => keys.iter().try_for_each(|(key, _)| check(key)),
+        if is_many && !left.take(keys.len()) {
+            return Err(both.conflict(ConflictWith::Scan));
         }
+        let mut keys = keys.iter();
+        keys.try_for_each(|(key, at)| both.check_key(key, at, tx))
     }
 
-    /// Calls `each` with the keys that changed rows had, or have now. It ends early, and returns false, if that means
-    /// more than `most` rows.
+    /// Calls `each` with the keys that changed rows had, or have now. Returns how many rows it has looked at. It ends early,
+    /// with none, if these are more than `most`.
     #[inline]
     fn each_changed_key(
         &self,
@@ -102,7 +132,7 @@ impl OpenRows {
         most: usize,
         tx: &Transaction<'_>,
         each: &mut dyn FnMut(&[u8]) -> Result<(), TableError>,
-    ) -> Result<bool, TableError> {
+    ) -> Result<Option<usize>, TableError> {
         let (before, now) = (&*self.snapshot.rows, tx.space.store.bytes());
         let view = tx.view();
         self.snapshot
@@ -119,68 +149,6 @@ impl OpenRows {
                 }
                 Ok(())
             })
-    }
-
-    /// Checks ranges of one index. If they have many rows together, only those are compared in which a changed row had
-    /// its place, or has it now: the others are unchanged.
-    #[inline]
-    fn check_ranges(&self, ranges: &[&RangeRead], tx: &Transaction<'_>) -> Result<(), TableError> {
-        let Some(first) = ranges.first() else {
-            return Ok(());
-        };
-        let both = self.both(first.table, tx)?;
-        let rows = ranges.iter().map(|range| range.rows());
-        let rows = rows.fold(0, usize::saturating_add);
-        let touched = match rows > MANY && both.has_same_pages() {
-            true => self.touched(&both, first, ranges, rows, tx)?,
-            false => None,
-        };
-        for (place, range) in ranges.iter().enumerate() {
-            if touched.as_ref().is_none_or(|touched| touched[place]) {
-                both.check_range(range, tx, self)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The ranges of one index in which a changed row had its place, or has it now. `None` if that means more rows than
-    /// the ranges have: comparing these takes no longer. `None`, too, if more rows have changed than one list holds, and
-    /// the ranges are many: each would be searched in several lists.
-    #[inline]
-    fn touched(
-        &self,
-        both: &Both<'_>,
-        first: &RangeRead,
-        ranges: &[&RangeRead],
-        rows: usize,
-        tx: &Transaction<'_>,
-    ) -> Result<Option<Vec<bool>>, TableError> {
-        let index = named(&both.before.secondary, &both.known.name, &first.index)?;
-        let most = match ranges.len() > MANY {
-            true => rows.min(KEYS_MAX / 2),
-            false => rows,
-        };
-        let mut touched = vec![false; ranges.len()];
-        let mut look = |keys: &mut Vec<Key>| {
-            #[cfg(test)]
-            compared::KEYS.set(compared::KEYS.get().max(keys.len()));
-            keys.sort_unstable();
-            for (range, touched) in ranges.iter().zip(&mut touched) {
-                *touched = *touched || range.span.has_one_of(keys);
-            }
-            keys.clear();
-        };
-        let mut keys = Vec::new();
-        let shape = &index.what.shape;
-        let is_all = self.each_changed_key(shape, first.table, most, tx, &mut |key| {
-            keys.push(Key::from(key));
-            if keys.len() >= KEYS_MAX {
-                look(&mut keys);
-            }
-            Ok(())
-        })?;
-        look(&mut keys);
-        Ok(is_all.then_some(touched))
     }
 
     /// True if nothing has changed at a row's place.
@@ -295,65 +263,9 @@ impl Both<'_> {
         }
     }
 
-    #[inline]
-    fn check_range(
-        &self,
-        read: &RangeRead,
-        tx: &Transaction<'_>,
-        rows: &OpenRows,
-    ) -> Result<(), TableError> {
-        #[cfg(test)]
-        compared::RANGES.set(compared::RANGES.get() + 1);
-        let differs = || ConflictWith::Range {
-            index: read.index.to_string(),
-        };
-        let (from, to) = read.span.edges();
-        let index_before = named(&self.before.secondary, &self.known.name, &read.index)?;
-        let index_now = named(&self.now.secondary, &self.known.name, &read.index)?;
-        let (nodes_before, nodes_now) = (&*rows.snapshot.indexes, tx.space.indexes.bytes());
-        let places_before = index_before.walk(nodes_before, self.pages_before, from, to)?;
-        let places_now = index_now.walk(nodes_now, self.pages_now, from, to)?;
-        let Some(extent) = read.extent else {
-            let (first, last) = places_before;
-            let before = index_before.tree.count(nodes_before, first, last);
-            let (first, last) = places_now;
-            let Ok(now) = index_now.tree.count(nodes_now, first, last);
-            return match before.map_err(TableError::from)? == now {
-                true => Ok(()),
-                false => Err(self.conflict(differs())),
-            };
-        };
-        for (from_back, count) in [(false, extent.front), (true, extent.back)] {
-            let is_all = extent.all && !from_back;
-            let mut before = index_before.cursor(places_before);
-            let mut now = index_now.cursor(places_now);
-            let mut looked_at = 0;
-            while is_all || (looked_at < count && !extent.all) {
-                looked_at += 1;
-                let (then, there) = match from_back {
-                    true => (
-                        before.next_back(nodes_before, |_| {}),
-                        now.next_back(nodes_now, |_| {}),
-                    ),
-                    false => (
-                        before.next(nodes_before, |_| {}),
-                        now.next(nodes_now, |_| {}),
-                    ),
-                };
-                let Ok(there) = there;
-                match (then.map_err(TableError::from)?, there) {
-                    (None, None) => break,
-                    (Some(then), Some(there)) if self.is_same(then, there)? => {}
-                    _ => return Err(self.conflict(differs())),
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Checks the rows of the first pages, or of all.
     #[inline]
-    fn check_scan(&self, extent: Extent) -> Result<(), TableError> {
+    fn check_scan(&self, extent: Extent, left: &Left) -> Result<(), TableError> {
         let runs_before = crate::table::used_runs(&self.before.extents, self.before.fresh);
         let mut runs_now = self.now.used_runs().into_iter().flatten();
         let (mut seen, mut buffer) = (0, Vec::new());
@@ -378,6 +290,9 @@ impl Both<'_> {
             }
             let layout = self.before.layout_of(before);
             if self.slots(page_bytes(self.pages_now, page), false) != slots_before {
+                return Err(self.conflict(ConflictWith::Scan));
+            }
+            if !left.take(slots_before.len()) {
                 return Err(self.conflict(ConflictWith::Scan));
             }
             for slot in slots_before {

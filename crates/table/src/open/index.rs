@@ -105,13 +105,14 @@ impl<'r> IndexEntries for OpenEntries<'r> {
         }
         let (name, span) = (&self.index.what.definition.name, Span::of(from, to));
         self.rows.take_bytes_of_range(name, &span)?;
-        let mut reads = self.rows.reads.borrow_mut();
-        reads.note_count_of_range(self.table, name, &span);
         let snapshot = self.rows.snapshot();
         let (nodes, rows) = (&*snapshot.indexes, &*snapshot.rows);
         let places = self.index.walk(nodes, rows, from, to)?;
         let count = self.index.tree.count(nodes, places.0, places.1);
-        Ok(count.map_err(TableError::from)?)
+        let count = count.map_err(TableError::from)?;
+        let mut reads = self.rows.reads.borrow_mut();
+        reads.note_count_of_range(self.table, name, &span, count);
+        Ok(count)
     }
 }
 

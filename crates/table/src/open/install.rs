@@ -13,7 +13,7 @@ use sardonyx_base::memory::Share;
 use sardonyx_rows::constraints::Due;
 use sardonyx_rows::row::same;
 use sardonyx_rows::schema::{IndexDefinition, Value};
-use sardonyx_rows::{ReadRow, RowWriter, TableError};
+use sardonyx_rows::{ReadRow, RowWriter, TableError, WriteRows};
 use sardonyx_storage::page::Address;
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
@@ -127,6 +127,9 @@ impl OpenRows {
             return LeftRows::default();
         }
         let snapshot = Arc::clone(self.base());
+        if let Some(life) = &self.life {
+            life.borrow_mut().finish();
+        }
         let mut left = Left {
             _tables: std::mem::take(&mut self.tables),
             _undo: std::mem::take(&mut self.undo),
@@ -292,12 +295,15 @@ fn apply(changes: &[Change], tx: &mut Transaction<'_>) -> Result<(), Error> {
             tx.store_row(change.table, *at, bytes)?;
         }
         if let Some((key, values)) = &change.updated {
-            tx.rows_of(change.table)?.update_row(key, &writer(values))?;
+            let key: Vec<_> = key.iter().map(Value::as_ref).collect();
+            if let Some(at) = WriteRows::find_row(tx, change.table, &key)? {
+                WriteRows::update_row(tx, change.table, at, &writer(values))?;
+            }
         }
     }
     for change in changes {
         if let Some(values) = &change.inserted {
-            tx.rows_of(change.table)?.insert_row(&writer(values))?;
+            WriteRows::insert_row(tx, change.table, writer(values))?;
         }
     }
     Ok(())

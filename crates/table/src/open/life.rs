@@ -4,7 +4,8 @@
 //! the content of an ended one by dropping it.
 //!
 //! Invariant: when a transaction takes bytes, the running ones have at most the bound. The ended ones that are not
-//! dropped have at most as much. So both together never have more than twice the bound.
+//! dropped, and the committed ones whose tickets are not answered, have at most as much. So all together never have more than
+//! twice the bound.
 
 use sardonyx_base::process::Process;
 use sardonyx_rows::{TableError, TransactionEnded};
@@ -22,6 +23,8 @@ const RUNS: u8 = 0;
 const DISPLACED: u8 = 1;
 /// Others needed its bytes.
 const OUTGROWN: u8 = 2;
+/// It has come to its own end.
+const OVER: u8 = 3;
 
 /// The open transactions of a database.
 #[derive(Debug)]
@@ -52,7 +55,7 @@ struct Running {
 }
 
 impl Open {
-    /// Ends one of them: it keeps its bytes until the program drops it.
+    /// Ends one of them: its bytes count until it is dropped.
     #[inline]
     fn end(&mut self, number: u64, why: u8) {
         if let Some(ended) = self.running.remove(&number) {
@@ -211,6 +214,17 @@ impl Life {
     #[inline]
     pub fn is_here(&self) -> bool {
         self.all.process.is_current()
+    }
+
+    /// Notes its own end: from now on it is no open transaction, but its bytes count until they are free.
+    #[inline]
+    pub fn finish(&mut self) {
+        // In a forked child it may stay locked for ever.
+        if let Some(number) = self.number
+            && self.is_here()
+        {
+            self.all.lock().end(number, OVER);
+        }
     }
 
     /// Releases its bytes beyond these, in whole parts.

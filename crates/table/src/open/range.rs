@@ -137,10 +137,12 @@ impl<'r> OpenCursor<'r> {
                 self.extent.all = true;
                 return Ok(None);
             };
-            match from_back {
-                true => self.extent.back += 1,
-                false => self.extent.front += 1,
-            }
+            let (count, last) = match from_back {
+                true => (&mut self.extent.back, &mut self.extent.back_at),
+                false => (&mut self.extent.front, &mut self.extent.front_at),
+            };
+            *count += 1;
+            *last = Some(at);
             let ahead = self.ahead(at)?;
             if self.rows.own(self.table, &ahead.key).is_none() {
                 return Ok(Some(ahead));

@@ -30,6 +30,9 @@ struct OfTable {
 pub(super) struct Extent {
     pub front: u64,
     pub back: u64,
+    /// In an index, the last row that was read from either end.
+    pub front_at: Option<Address>,
+    pub back_at: Option<Address>,
     /// True if the absence of more rows was read, too.
     pub all: bool,
 }
@@ -40,15 +43,19 @@ impl Extent {
     pub fn of_all(rows: usize) -> Self {
         Extent {
             front: rows as u64,
-            back: 0,
             all: true,
+            ..Extent::default()
         }
     }
 
     #[inline]
     fn add(&mut self, other: Extent) {
-        self.front = self.front.max(other.front);
-        self.back = self.back.max(other.back);
+        if other.front > self.front {
+            (self.front, self.front_at) = (other.front, other.front_at);
+        }
+        if other.back > self.back {
+            (self.back, self.back_at) = (other.back, other.back_at);
+        }
         self.all |= other.all;
     }
 }
@@ -61,13 +68,21 @@ pub(super) struct RangeRead {
     pub span: Span,
     /// `None` if the rows were only counted.
     pub extent: Option<Extent>,
+    /// The rows that were counted.
+    counted: u64,
 }
+
+/// To count so many rows of an index takes as long as to compare one.
+const COUNTED_ROWS: u64 = 32;
 
 impl RangeRead {
     /// The number of rows that are compared for it, and one for the look at its beginning.
     #[inline]
     pub fn rows(&self) -> usize {
-        let rows = self.extent.map_or(0, |extent| extent.front + extent.back);
+        let rows = match self.extent {
+            Some(extent) => extent.front + extent.back,
+            None => self.counted / COUNTED_ROWS,
+        };
         usize::try_from(rows)
             .unwrap_or(usize::MAX)
             .saturating_add(1)
@@ -96,19 +111,21 @@ impl Reads {
             index: index.into(),
             span: span.clone(),
             extent: Some(Extent::default()),
+            counted: 0,
         });
         self.ranges.len() - 1
     }
 
-    /// Notes a count of the rows in a part of an index.
+    /// Notes a count of the rows in a part of an index, which was so many.
     #[inline]
-    pub fn note_count_of_range(&mut self, table: u16, index: &str, span: &Span) {
+    pub fn note_count_of_range(&mut self, table: u16, index: &str, span: &Span, counted: u64) {
         self.table(table);
         self.ranges.push(RangeRead {
             table,
             index: index.into(),
             span: span.clone(),
             extent: None,
+            counted,
         });
     }
 

@@ -312,7 +312,7 @@ impl RecordRows for OpenRows {
         let known = Arc::clone(self.known_of(table)?);
         let Some(plain) = R::PLAIN else {
             let columns = known.columns::<R>()?;
-            return self.insert_row(table.number(), values_of(&columns, record));
+            return self.insert_row(table.number(), values_of(&columns, record)?);
         };
         if known.is_all(&plain) {
             let row = known.format.record_row(record.plain_bytes())?;
@@ -343,7 +343,7 @@ impl RecordRows for OpenRows {
         let known = Arc::clone(self.known_of(table)?);
         let Some(plain) = R::PLAIN else {
             let columns = known.columns::<R>()?;
-            return self.update_row(number, at, &values_of(&columns, record));
+            return self.update_row(number, at, &values_of(&columns, record)?);
         };
         let before = self.bytes_of(number, &known, &at)?;
         let mut after = before.to_vec();

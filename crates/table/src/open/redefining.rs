@@ -12,11 +12,11 @@ use crate::secondary::{Secondary, wanted};
 use crate::snapshot::{Defined, FrozenTable};
 use crate::table::TableState;
 use sardonyx_base::error::Error;
-use sardonyx_base::waiting;
-use sardonyx_rows::constraints::{ConstrainedRows, check_added_references, check_schema};
+use sardonyx_rows::constraints::{
+    ConstrainedRows, check_added_references, check_interruption, check_schema,
+};
 use sardonyx_rows::schema::{IntoSchema, Schema, Value, ValueRef};
 use sardonyx_rows::{DefineRows, ReadRow, RowWriter, TableError, WriteRows, refused};
-use sardonyx_storage::log::LogError;
 use std::sync::{Arc, OnceLock};
 
 /// A row as one of a schema with more columns: these have their defaults.
@@ -62,15 +62,6 @@ fn has_same_indexes(one: &Schema, other: &Schema) -> bool {
         unnamed.collect::<Vec<_>>()
     };
     one.primary == other.primary && indexes(one) == indexes(other)
-}
-
-/// Counts a row, and checks now and then if the statement has to end.
-fn check_interruption(rows: &mut usize) -> Result<(), TableError> {
-    *rows += 1;
-    match rows.is_multiple_of(256).then(waiting::interruption) {
-        Some(Some(reason)) => Err(LogError::Interrupted(reason).into()),
-        _ => Ok(()),
-    }
 }
 
 impl OpenRows {
@@ -130,7 +121,8 @@ impl OpenRows {
             let mut scan = OpenScan::of(self, number)?;
             let mut rows = 0;
             while let Some((_, row)) = scan.step(false)? {
-                check_interruption(&mut rows)?;
+                check_interruption(rows)?;
+                rows += 1;
                 let (key, own) = under(row)?;
                 put(key, own)?;
             }
@@ -189,9 +181,8 @@ impl OpenRows {
         places: Vec<Key>,
         value: &mut dyn FnMut(&[Value]) -> Result<Value, TableError>,
     ) -> Result<(), TableError> {
-        let mut rows = 0;
-        for at in places {
-            check_interruption(&mut rows)?;
+        for (number, at) in places.into_iter().enumerate() {
+            check_interruption(number)?;
             let row = self.row_there(table, Arc::clone(&at))?;
             let values = (0..columns).map(|column| Ok(row.value_at(column)?.to_value()));
             let values = values.collect::<Result<Vec<Value>, TableError>>()?;

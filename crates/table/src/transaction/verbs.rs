@@ -195,7 +195,7 @@ impl RecordRows for Transaction<'_> {
         let state = self.space.state_of(table)?;
         if R::PLAIN.is_none() {
             let columns = R::columns_in(&state.schema, &state.name)?;
-            self.insert_row_of(number, values_of(&columns, record))?;
+            self.insert_row_of(number, values_of(&columns, record)?)?;
         } else {
             self.insert_plain(number, record)?;
         }
@@ -212,7 +212,7 @@ impl RecordRows for Transaction<'_> {
         let Some(plain) = R::PLAIN else {
             let state = self.space.state_of(table)?;
             let columns = R::columns_in(&state.schema, &state.name)?;
-            return self.update_row_at(number, at, &values_of(&columns, changed));
+            return self.update_row_at(number, at, &values_of(&columns, changed)?);
         };
         let after = changed.plain_bytes();
         let before = &self.space.store.bytes()[at.0 as usize..][..plain.bytes];

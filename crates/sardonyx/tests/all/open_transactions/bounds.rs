@@ -171,6 +171,47 @@ fn the_oldest_of_too_many_is_ended() {
     });
 }
 
+/// Waits until a row is there, of a transaction that was committed without waiting.
+fn until_installed(opened: &Opened, id: u64) {
+    while opened.get(id).is_none() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn committed_ones_whose_tickets_are_not_answered_are_not_open() {
+    in_every_shape(|shape| {
+        let options = options(shape)
+            .open_transactions_max(3)
+            .open_transactions_bytes_max(64 << 10);
+        let opened = Opened::on(&disk(), options).unwrap();
+        let items = opened.items;
+        let first = opened.database.begin().unwrap();
+        let mut tickets = Vec::new();
+        let refused = (0..100).find_map(|id| {
+            let mut tx = opened.database.begin().unwrap();
+            if let Err(error) = tx.insert(items, &Item::new(id, 1)) {
+                return Some(error);
+            }
+            tickets.push(tx.commit_later());
+            until_installed(&opened, id);
+            None
+        });
+        assert!(tickets.len() > 3);
+        first.check().unwrap();
+        // Their memory is bounded, and the error names them.
+        let refused = refused.expect("it is bounded");
+        assert!(matches!(refused, Error::Limit(_)), "{refused:?}");
+        assert!(refused.to_string().contains("tickets"), "{refused}");
+        for ticket in tickets {
+            ticket.wait().unwrap();
+        }
+        let mut tx = opened.database.begin().unwrap();
+        tx.insert(items, &Item::new(1000, 1)).unwrap();
+        tx.commit().unwrap();
+    });
+}
+
 #[test]
 fn changed_rows_are_bounded_and_the_stage_has_no_such_bound() {
     in_every_shape(|shape| {
@@ -397,17 +438,21 @@ fn the_memory_of_one_that_has_ended_goes_with_its_ticket() {
             tx
         };
         let oldest = filled(0);
-        let all: Vec<_> = (0..3).map(|_| filled(0)).collect();
+        let commit = |from: u64| {
+            let ticket = filled(from).commit_later();
+            until_installed(&opened, from);
+            ticket
+        };
+        let mut tickets: Vec<_> = (1..6).map(|number| commit(number * 100_000)).collect();
+        // The stage frees the memory of none. They end no open transaction.
         let mut newest = bank.begin().unwrap();
-        // The first commits, the others conflict with it. The stage frees the memory of none.
-        let tickets: Vec<_> = all.into_iter().map(|tx| tx.commit_later()).collect();
-        fill(&mut newest, 0);
-        let outgrown = TransactionEnded::Outgrown { bytes_max: 1 << 20 };
-        assert_eq!(ended(&oldest.get(opened.items, 0).unwrap_err()), outgrown);
+        let refused = newest.insert(opened.items, &Item::new(1, 1)).unwrap_err();
+        assert!(refused.to_string().contains("tickets"), "{refused}");
+        oldest.check().unwrap();
         drop(oldest);
-        let committed = tickets.into_iter().map(|ticket| ticket.wait().is_ok());
-        assert_eq!(committed.filter(|committed| *committed).count(), 1);
-        let _others: Vec<_> = (0..3).map(|_| filled(100_000)).collect();
+        tickets.drain(..).for_each(|ticket| ticket.wait().unwrap());
+        fill(&mut newest, 0);
+        let _others: Vec<_> = (0..3).map(|_| filled(1_000_000)).collect();
         assert!(newest.get(opened.items, 0).is_ok());
     });
 }

@@ -55,7 +55,8 @@ pub trait TableNode: Seat {
     /// The table of this record type, made where absent. The type's fields are compared with the columns that the
     /// database has: by name and type, and those of plain records by place.
     ///
-    /// # Errors [`NodeError::Rows`] if the database has a table of this name with other columns, which the error names,
+    /// # Errors
+    /// [`NodeError::Rows`] if the database has a table of this name with other columns, which the error names,
     /// or no table can have the type's; [`NodeError::PagesFull`]; those of [`TableNode::run`].
     fn table<R: Record>(&self) -> Result<Table<R>, NodeError> {
         let node = self.member().0;

@@ -125,7 +125,12 @@ pub(super) fn can_be_tried(steps: &VecDeque<Step>) -> bool {
 /// True if the steps of a transaction, to its end, have a long one, and none that defines something: most definitions run in
 /// the stage at the end.
 pub(super) fn is_long_to_its_end(steps: &VecDeque<Step>, is_long: impl Fn(&Step) -> bool) -> bool {
-    let own = || steps.iter().take_while(|step| !is_commit(step));
-    let defines = |step: &Step| matches!(step, Step::Execute { statement, .. } if statement.class() == Class::Define);
-    own().any(is_long) && !own().any(defines)
+    let mut own = steps.iter().take_while(|step| !is_commit(step));
+    own.any(is_long) && !defines(steps)
+}
+
+/// True if one of the steps of a transaction, to its end, defines something.
+pub(super) fn defines(steps: &VecDeque<Step>) -> bool {
+    let mut own = steps.iter().take_while(|step| !is_commit(step));
+    own.any(|step| matches!(step, Step::Execute { statement, .. } if statement.class() == Class::Define))
 }

@@ -5,7 +5,7 @@ use super::Unit;
 use crate::begun::Begun;
 use crate::class::Class;
 use crate::database::Database;
-use crate::error::{SqlError, code};
+use crate::error::SqlError;
 use crate::session::execute::Call;
 use crate::session::given::Given;
 use crate::session::history::{Event, History, Remembered, Told, is_of_the_engine};
@@ -53,7 +53,8 @@ impl Unit {
         };
         let started = open.started;
         let before = std::mem::take(&mut open.history);
-        self.database.ran_again(before.len());
+        self.database
+            .ran_again(before.len(), self.version.is_none());
         let span = match before.events().is_empty() {
             true => Span::none(),
             false => spans::replay(),
@@ -152,11 +153,7 @@ impl Unit {
             Ok(ran) if ran.told == one.told => Ok(()),
             Err(error) if is_of_the_engine(&error) => Err(error),
             Err(error) if one.told == Told::Failed(error.code) => Ok(()),
-            _ => Err(SqlError::new(
-                code::SERIALIZATION_FAILURE,
-                "could not serialize access due to concurrent update",
-            )
-            .hint("The transaction might succeed if retried.")),
+            _ => Err(SqlError::not_serializable()),
         }
     }
 }

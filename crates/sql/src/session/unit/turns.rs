@@ -9,6 +9,7 @@ use crate::database::Database;
 use crate::prepared::Prepared;
 use crate::result::Step;
 use crate::session::describing;
+use crate::session::history::History;
 use crate::session::state::TransactionState;
 use sardonyx::low_level::{Begun, Turn};
 use sardonyx::{Durability, Error, Ticket};
@@ -73,15 +74,22 @@ impl Unit {
     fn may_take_long(&self) -> bool {
         let again = match &self.state.transaction {
             TransactionState::Open(open) => {
-                let mut again = open.history.statements();
-                if again.any(|statement| is_long(statement, &self.database)) {
+                if has_long_statement(&open.history, &self.database) {
                     return true;
                 }
-                open.history.statements().count()
+                open.history.len()
             }
             _ => 0,
         };
         again + self.steps.len() > SHORT_STATEMENTS_MAX || self.has_long_step()
+    }
+
+    /// True if it may take long aside, where the earlier statements run once.
+    pub fn may_take_long_aside(&self) -> bool {
+        match &self.state.transaction {
+            TransactionState::Open(open) if open.is_new_aside => self.may_take_long(),
+            _ => self.has_long_step(),
+        }
     }
 
     /// True if its own steps may take long.
@@ -90,6 +98,23 @@ impl Unit {
         self.steps.len() > SHORT_STATEMENTS_MAX
             || steps.any(|step| is_long_step(step, &self.database))
     }
+}
+
+/// True if the statements of a transaction have walked over too many rows, or are too many, to run all of them again in the
+/// stage.
+pub(in crate::session) fn has_walked_far(history: &History, database: &Database) -> bool {
+    history.len() > SHORT_STATEMENTS_MAX || history.rows() >= database.tried_rows()
+}
+
+/// The same, also if one of them may walk over more rows the next time.
+pub(in crate::session) fn is_long_again(history: &History, database: &Database) -> bool {
+    has_walked_far(history, database) || has_long_statement(history, database)
+}
+
+/// True if a statement of a transaction may take long.
+fn has_long_statement(history: &History, database: &Database) -> bool {
+    let mut statements = history.statements();
+    statements.any(|statement| is_long(statement, database))
 }
 
 /// True if a step may take long.

@@ -104,7 +104,7 @@ impl RecordRows for NodeTables<'_> {
         let info = self.info_of(table)?.clone();
         if R::PLAIN.is_none() {
             let columns = R::columns_in(info.format.schema(), info.format.table())?;
-            return self.insert_row(info.number, values_of(&columns, record));
+            return self.insert_row(info.number, values_of(&columns, record)?);
         }
         self.as_one(&info, |this| {
             let row = this.plain_row(&info, record.plain_bytes())?;
@@ -121,7 +121,7 @@ impl RecordRows for NodeTables<'_> {
         let info = self.info_of(table)?.clone();
         if R::PLAIN.is_none() {
             let columns = R::columns_in(info.format.schema(), info.format.table())?;
-            return self.update_row(info.number, at, &values_of(&columns, record));
+            return self.update_row(info.number, at, &values_of(&columns, record)?);
         }
         self.as_one(&info, |this| {
             let before = this.row_to_change(&info, &at)?;
