@@ -111,6 +111,11 @@ impl History {
         self.statements
     }
 
+    /// The bytes of their parameters and data.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// True if all statements can be run again.
     pub fn is_whole(&self) -> bool {
         !self.forgotten

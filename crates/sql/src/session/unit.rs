@@ -57,6 +57,8 @@ pub(super) struct Unit {
     tried: Option<trying::Tried>,
     /// True if it was too long for the stage, and is as if it had not begun.
     is_too_long: bool,
+    /// True if that was since one call may change fewer bytes.
+    is_too_large: bool,
 }
 
 /// The result of a unit.
@@ -72,6 +74,8 @@ pub(super) struct UnitDone {
     pub posted: Option<Posted>,
     /// True if the stage has tried it in vain: it had no effect, and all of its steps are in the rest.
     pub is_too_long: bool,
+    /// True if that was since one call may change fewer bytes.
+    pub is_too_large: bool,
 }
 
 /// The end of a unit's serial call: it commits, or its changes are undone.
@@ -102,6 +106,7 @@ impl UnitDone {
             rest: VecDeque::new(),
             posted: None,
             is_too_long: false,
+            is_too_large: false,
         }
     }
 }
@@ -139,6 +144,7 @@ impl Unit {
             copied: None,
             tried: None,
             is_too_long: false,
+            is_too_large: false,
         })
     }
 
@@ -214,6 +220,7 @@ impl Unit {
             rest: self.steps,
             posted: None,
             is_too_long: false,
+            is_too_large: false,
         })
     }
 
@@ -291,6 +298,7 @@ impl Unit {
             rest: self.steps,
             posted: posted.flatten(),
             is_too_long: self.is_too_long,
+            is_too_large: self.is_too_large,
         });
         if commits { Ok(done) } else { Err(done) }
     }
