@@ -29,7 +29,7 @@ impl OpenRows {
         changed.filter(|(_, rows)| *rows > 0).collect()
     }
 
-    /// The bytes of the rows that it has changed in a table.
+    /// Keys included: about what the log has of them.
     #[doc(hidden)]
     #[inline]
     pub fn changed_bytes(&self, table: u16) -> usize {
