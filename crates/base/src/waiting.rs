@@ -207,6 +207,11 @@ impl Interrupt {
             .store(rows.saturating_add(1), Ordering::Relaxed);
     }
 
+    /// Returns true if there is such a bound.
+    pub fn has_rows_max(&self) -> bool {
+        self.rows_left.load(Ordering::Relaxed) > 0
+    }
+
     /// Removes the bound. Returns true if it was reached.
     pub fn take_rows_max(&self) -> bool {
         let left = self.rows_left.load(Ordering::Relaxed);

@@ -181,6 +181,7 @@ pub fn of_open(error: &OpenError) -> Exit {
         | OpenError::Occupied { .. }
         | OpenError::StoreImpossible { .. }
         | OpenError::BeforeKept { .. }
+        | OpenError::BeyondEnd { .. }
         | OpenError::StoreMissing { .. } => Exit::Usage,
         OpenError::Known(KnownError::Damaged(_)) => Exit::Found,
         OpenError::Store(error) => of_remote_log(error),
@@ -206,6 +207,7 @@ fn of_remote_log(error: &RemoteLogError) -> Exit {
         | RemoteLogError::Hole { .. }
         | RemoteLogError::Base { .. }
         | RemoteLogError::Primary { .. }
+        | RemoteLogError::Hosts { .. }
         | RemoteLogError::Boundary { .. } => Exit::Found,
         _ => Exit::Failed,
     }

@@ -281,6 +281,10 @@ impl RemoteStore for EncryptedLog {
             .collect()
     }
 
+    fn read_elsewhere(&self, number: u64, attempt: u32) -> Result<Option<Vec<u8>>, StoreError> {
+        self.open_entry(number, self.store.read_elsewhere(number, attempt)?)
+    }
+
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
         let mut listed = self.store.list(from)?;
         for listed in &mut listed {
@@ -305,6 +309,10 @@ impl RemoteStore for EncryptedLog {
             .transpose()
     }
 
+    fn register_version(&self, register: Register) -> Result<Option<RegisterVersion>, StoreError> {
+        self.store.register_version(register)
+    }
+
     fn swap_register(
         &self,
         register: Register,
@@ -324,6 +332,17 @@ impl RemoteObjects for EncryptedLog {
 
     fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let found = self.store.read_object(name)?;
+        found
+            .map(|bytes| self.open(&object(name), bytes))
+            .transpose()
+    }
+
+    fn read_object_elsewhere(
+        &self,
+        name: &str,
+        attempt: u32,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let found = self.store.read_object_elsewhere(name, attempt)?;
         found
             .map(|bytes| self.open(&object(name), bytes))
             .transpose()

@@ -18,6 +18,7 @@ use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::pen::Pen;
 use sardonyx_storage::store::PageRead;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -63,6 +64,8 @@ where
     P::Error: std::error::Error + Send + Sync + 'static,
 {
     let (destination, unfinished) = places(destination)?;
+    // Made here and by no other backup, so it may be deleted.
+    make_alone(&unfinished)?;
     let written = write_into(&unfinished, &mut source, &mut progress);
     let moved = written.and_then(|backup| {
         move_into_place(&unfinished, &destination)
@@ -70,7 +73,7 @@ where
         Ok(backup)
     });
     if moved.is_err() {
-        // It was made here. The first error is returned, not one of removing the rest.
+        // The first error is returned, not one of removing the rest.
         let _ = std::fs::remove_dir_all(&unfinished);
     }
     moved
@@ -91,35 +94,51 @@ fn places(destination: &Path) -> Result<(PathBuf, PathBuf), Error> {
     let mut unfinished = name.to_os_string();
     unfinished.push(".unfinished");
     let unfinished = destination.with_file_name(unfinished);
-    for place in [&destination, &unfinished] {
-        let holds_anything = match std::fs::read_dir(place) {
-            Ok(mut entries) => entries.next().is_some(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
-            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
-                let text = format!(
-                    "{} is not a directory: a backup is written into a new or empty directory",
-                    place.display()
-                );
-                return Err(Error::Refused(text.into()));
-            }
-            Err(error) => return Err(refused_by_system(place, error)),
-        };
-        if holds_anything {
+    let holds_anything = match std::fs::read_dir(&destination) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
             let text = format!(
-                "{} is not empty: a backup is written into a new or empty directory",
-                place.display()
+                "{} is not a directory: a backup is written into a new or empty directory",
+                destination.display()
             );
             return Err(Error::Refused(text.into()));
         }
+        Err(error) => return Err(failed(error)),
+    };
+    if holds_anything {
+        let text = format!(
+            "{} is not empty: a backup is written into a new or empty directory",
+            destination.display()
+        );
+        return Err(Error::Refused(text.into()));
     }
     Ok((destination, unfinished))
+}
+
+/// Makes the directory of a backup that is not whole yet.
+#[inline]
+fn make_alone(unfinished: &Path) -> Result<(), Error> {
+    if let Some(parent) = unfinished.parent() {
+        std::fs::create_dir_all(parent).map_err(|error| refused_by_system(unfinished, error))?;
+    }
+    std::fs::create_dir(unfinished).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            let text = format!(
+                "{} exists: another backup to the same place is being written, or one was stopped; delete it if none is",
+                unfinished.display()
+            );
+            Error::Refused(text.into())
+        }
+        _ => refused_by_system(unfinished, error),
+    })
 }
 
 #[inline]
 fn refused_by_system(place: &Path, error: std::io::Error) -> Error {
     let text = format!("cannot write the backup {}: {error}", place.display());
     match error.kind() {
-        std::io::ErrorKind::StorageFull => Error::Full(text.into()),
+        ErrorKind::StorageFull => Error::Full(text.into()),
         _ => Error::System(text.into()),
     }
 }

@@ -69,6 +69,7 @@ pub use doors::Doors;
 pub use error::ServerError;
 pub use following::Following;
 pub use lease::Lease;
+pub use memory::has_room_for;
 pub use options::{Endpoint, Limits, Options, OptionsError, Otlp, Right, TlsFiles, User};
 pub use server::Server;
 

@@ -4,6 +4,7 @@
 //! that wait for their clients and for rows that statements gather. When the whole process is near the limit, nothing
 //! more is stored either ([`Budget::set_short`]), and forgotten transactions give their rows up ([`Budget::give_back`]).
 
+use crate::options::Options;
 use sardonyx_resp::process::{kibibytes, memory};
 use sardonyx_sql::Budget;
 use std::fs::read_to_string;
@@ -23,6 +24,12 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 /// The limit of the process' memory in bytes, if one can be found.
 pub fn limit(said: Option<u64>) -> Option<u64> {
     said.or_else(|| [of_cgroup(), of_machine()].into_iter().flatten().min())
+}
+
+/// True if the process can have so many bytes more, and is not short of memory then.
+pub fn has_room_for(options: &Options, bytes: u64) -> bool {
+    let fits = |limit: u64| memory().saturating_add(bytes) <= limit / 100 * SHORT_PERCENT;
+    limit(options.limits.memory_max).is_none_or(fits)
 }
 
 /// Sets the share for answers and rows.
@@ -118,6 +125,15 @@ mod tests {
         assert!(files_of("3:cpu:/a").is_empty() && files_of("x").is_empty());
         assert_eq!((number("max\n"), number("4096\n")), (None, Some(4096)));
         assert_eq!(limit(Some(5)), Some(5));
+    }
+
+    #[test]
+    fn a_process_near_its_limit_has_no_room_for_more() {
+        let mut options = Options::default();
+        options.limits.memory_max = Some(memory() / 100 * 150);
+        assert!(has_room_for(&options, 0));
+        assert!(!has_room_for(&options, memory()));
+        assert!(!has_room_for(&options, u64::MAX));
     }
 
     /// Holds memory that it gives back.

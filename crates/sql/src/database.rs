@@ -51,6 +51,8 @@ pub struct Database {
     run_again_in_stage: AtomicU64,
     again_max: AtomicU64,
     beside: Mutex<BesideLimits>,
+    /// The most bytes of a transaction of its log.
+    transaction_bytes_max: usize,
     posting: Arc<Posting>,
     advisory: Arc<AdvisoryLocks>,
     sessions: Arc<Sessions>,
@@ -75,6 +77,10 @@ pub struct BesideLimits {
     pub keys_max: usize,
     /// The bytes of a part in which the rows of an index to build are sorted, and others' changes are followed.
     pub run_bytes: usize,
+    /// The most bytes of changes of one call: those of a transaction of the log. With the log in a store they are few.
+    pub call_bytes: usize,
+    /// A next content is made of each table that changes: the changes are more than `call_bytes`.
+    pub makes_all: bool,
     /// Called between two calls, for tests.
     pub between: Option<Arc<dyn Fn() + Send + Sync>>,
     /// Called in the call that changes few rows, for tests.
@@ -89,6 +95,8 @@ impl fmt::Debug for BesideLimits {
             .field("slice", &self.slice)
             .field("keys_max", &self.keys_max)
             .field("run_bytes", &self.run_bytes)
+            .field("call_bytes", &self.call_bytes)
+            .field("makes_all", &self.makes_all)
             .finish_non_exhaustive()
     }
 }
@@ -101,11 +109,18 @@ impl Default for BesideLimits {
             slice: 500,
             keys_max: 100_000,
             run_bytes: 64 << 20,
+            call_bytes: usize::MAX,
+            makes_all: false,
             between: None,
             within: None,
         }
     }
 }
+
+/// The log has more bytes than the rows. Changes are made in one call up to this part of its bytes.
+pub(crate) const CALL_SHARE: usize = 2;
+/// A log in the database's directory takes larger transactions than this.
+const SMALL_CALL_BYTES: usize = 256 << 20;
 
 /// The number of statements of a transaction at which it moves aside by default: running fewer of them again costs less
 /// than a snapshot.
@@ -180,6 +195,10 @@ impl Database {
     /// A database over a store, with no sequences yet.
     pub(crate) fn with(store: Store) -> Arc<Database> {
         let (memory, idle) = (Arc::<Budget>::default(), Arc::<IdleRows>::default());
+        let transaction_bytes_max = match &store {
+            Store::Memory(tables) => tables.engine().transaction_bytes_max(),
+            Store::Node(..) | Store::Followed(_) => usize::MAX,
+        };
         let reclaim: Arc<dyn Reclaim> = idle.clone();
         memory.set_reclaim(Arc::downgrade(&reclaim));
         Arc::new_cyclic(|itself| Database {
@@ -199,6 +218,7 @@ impl Database {
             run_again_in_stage: AtomicU64::new(0),
             again_max: AtomicU64::new(AGAIN_MAX),
             beside: Mutex::default(),
+            transaction_bytes_max,
             posting: posting(itself),
             advisory: Arc::default(),
             sessions: Arc::default(),
@@ -221,7 +241,22 @@ impl Database {
     }
 
     pub(crate) fn beside(&self) -> BesideLimits {
-        locked(&self.beside).clone()
+        let mut limits = locked(&self.beside).clone();
+        limits.call_bytes = limits.call_bytes.min(self.transaction_bytes_max);
+        limits
+    }
+
+    /// The estimated bytes of changes up to which one call makes them.
+    pub(crate) fn call_bytes(&self) -> usize {
+        locked(&self.beside)
+            .call_bytes
+            .min(self.transaction_bytes_max)
+            / CALL_SHARE
+    }
+
+    /// True if a statement of few rows may change more bytes than a transaction of the log may have.
+    pub(crate) fn has_small_calls(&self) -> bool {
+        self.transaction_bytes_max < SMALL_CALL_BYTES
     }
 
     /// The most rows of a table that one call changes.

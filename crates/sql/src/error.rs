@@ -148,6 +148,8 @@ struct Raised {
     interrupted: Option<Reason>,
     /// True if its transaction was ended at a bound.
     is_end: bool,
+    /// True if the changes are more than one transaction of the log may have.
+    is_too_large: bool,
 }
 
 /// The fields of a [`SqlError`], as PostgreSQL's protocol has them.
@@ -211,6 +213,7 @@ impl SqlError {
             violation: None,
             interrupted: None,
             is_end: false,
+            is_too_large: false,
         }))
     }
 
@@ -283,6 +286,11 @@ impl SqlError {
         let text = "could not serialize access due to concurrent update";
         SqlError::new(code::SERIALIZATION_FAILURE, text)
             .hint("The transaction might succeed if retried.")
+    }
+
+    /// True if the changes are more than one transaction of the log may have. A next content is made in several.
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.0.is_too_large
     }
 
     /// The error of a transaction that was ended at a bound on memory, and may succeed when it is run again: `40001`.

@@ -16,6 +16,7 @@ pub struct EngineView {
     disk: Arc<dyn Disk>,
     manifest: Manifest,
     log_bytes_max: u64,
+    transaction_bytes_max: usize,
     commit: Arc<LogWriter>,
     checkpoint: Arc<CheckpointStage>,
     in_store: Option<Arc<InStore>>,
@@ -28,6 +29,7 @@ impl EngineView {
             disk: engine.disk().clone(),
             manifest: engine.manifest().clone(),
             log_bytes_max: engine.log_bytes_max(),
+            transaction_bytes_max: engine.transaction_bytes_max(),
             commit: engine.commit().clone(),
             checkpoint: engine.checkpoint().clone(),
             in_store: engine.in_store().cloned(),
@@ -37,6 +39,11 @@ impl EngineView {
     /// Group commit.
     pub fn commit(&self) -> &Arc<LogWriter> {
         &self.commit
+    }
+
+    /// The most bytes of records of one transaction.
+    pub fn transaction_bytes_max(&self) -> usize {
+        self.transaction_bytes_max
     }
 
     /// Its counts stay after the engine's end.

@@ -219,6 +219,7 @@ impl CrateError for RemoteLogError {
             | RemoteLogError::Lost { .. }
             | RemoteLogError::Groups { .. }
             | RemoteLogError::Primary { .. }
+            | RemoteLogError::Hosts { .. }
             | RemoteLogError::Base { .. }
             | RemoteLogError::Boundary { .. } => Error::Damaged,
             RemoteLogError::TooLarge { .. } | RemoteLogError::UsedUp { .. } => Error::Limit,
@@ -253,6 +254,7 @@ impl CrateError for OpenError {
             | OpenError::StoreImpossible { .. }
             | OpenError::StoreTrimmed { .. }
             | OpenError::BeforeKept { .. }
+            | OpenError::BeyondEnd { .. }
             | OpenError::StoreMissing { .. }
             | OpenError::Occupied { .. } => Error::Refused,
             OpenError::Known(KnownError::Disk(error)) => error.kind(),

@@ -25,6 +25,7 @@ use crate::store::{Bases, ServingHost};
 use sardonyx::Follower;
 use sardonyx::hosts::{CaughtUp, Term, TermState};
 use sardonyx_base::seldom::Seldom;
+use sardonyx_command::exit;
 use sardonyx_server::{Doors, Following, Lease, Options, Server};
 use sardonyx_sql::{AgeBound, CaughtUp as CaughtUpAt, Database, FollowOptions, SaysWhoWrites};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -146,7 +147,14 @@ impl<'a> Hosting<'a> {
                         if opening.as_ref().is_some_and(is_wanted) {
                             let seen = self.turns.seen();
                             let at = Arc::new(move || caught_up(seen(), begun));
-                            answering = self.read(answering, follower, at)?;
+                            answering = match self.read(answering, follower, at) {
+                                Ok(reads) => reads,
+                                Err(error) => {
+                                    self.warn_of_reads(&error);
+                                    opening = None;
+                                    Answering::SendsAway(self.follow()?)
+                                }
+                            };
                         }
                     }
                     // Of the term before.
@@ -209,9 +217,20 @@ impl<'a> Hosting<'a> {
             && let Some(begun) = readable(seen)
         {
             let (path, sender) = (self.arguments.path.clone(), self.sender.clone());
-            *opening = Some(Opening::begin(path, begun, sender)?);
+            match Opening::begin(path, begun, sender) {
+                Ok(begins) => *opening = Some(begins),
+                Err(error) => self.warn_of_reads(&error),
+            }
         }
         Ok(answering)
+    }
+
+    /// Reads without a lease are an extra: the host follows, or keeps its term, and tries them again.
+    fn warn_of_reads(&mut self, error: &anyhow::Error) {
+        if self.ended_reads.is_due(Instant::now()) {
+            let error = exit::message(error);
+            tracing::warn!(error, "no reads are answered: this is tried again");
+        }
     }
 
     /// Sends clients away from now on, and then frees the memory of the reads.
@@ -274,7 +293,7 @@ impl<'a> Hosting<'a> {
                 if !is_passing(&error) {
                     return Err(error);
                 }
-                let reason = format!("{error:#}");
+                let reason = exit::message(&error);
                 tracing::warn!(reason, "this host could not take over now");
                 return Ok(Ended::LogClosed);
             }
@@ -296,7 +315,7 @@ impl<'a> Hosting<'a> {
             (Ended::Requested, closed) => closed.map(|()| Ended::Requested),
             (ended, Err(error)) => {
                 // Unacknowledged transactions may be in the log all the same: its next opening finds them.
-                let reason = format!("{error:#}");
+                let reason = exit::message(&error);
                 tracing::warn!(reason, "the database was closed during running statements");
                 Ok(ended)
             }
@@ -320,7 +339,7 @@ impl<'a> Hosting<'a> {
             .bases
             .start(&arguments.store, host, self.figures.bases());
         started.unwrap_or_else(|error| {
-            let reason = format!("{error:#}");
+            let reason = exit::message(&error);
             tracing::error!(reason, "this host makes no bases in this term");
             None
         })

@@ -29,7 +29,7 @@ use sardonyx::hosts::HostOptions;
 use sardonyx::{Checkpoints, Follower};
 use sardonyx_command::checkpoints::CheckpointSource;
 use sardonyx_command::directories::Directories;
-use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::exit::{self, Exit, UsageError};
 use sardonyx_command::output::Output;
 use sardonyx_results::units::parse_time;
 use sardonyx_server::metrics::Protocol;
@@ -390,7 +390,7 @@ impl Arguments {
                 Some(taken)
             }
             Err(error) => {
-                let reason = format!("{error:#}");
+                let reason = exit::message(&error);
                 tracing::error!(reason, "the configuration was rejected: nothing changes");
                 None
             }

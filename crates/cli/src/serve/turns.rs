@@ -4,6 +4,7 @@ use super::hosting::Event;
 use crate::store::StoreOption;
 use sardonyx::Options;
 use sardonyx::hosts::{Followed, Host, HostOptions, StopHost, Term};
+use sardonyx_command::exit;
 use sardonyx_storage::remote_log::store::StoreError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -135,7 +136,7 @@ impl Following {
                 Ok(options) => return Ok(Some(options)),
                 Err(error) if is_unclear(&error) => {
                     if !std::mem::replace(&mut told, true) {
-                        let reason = format!("{error:#}");
+                        let reason = exit::message(&error);
                         tracing::warn!(reason, "the store is not reachable yet; retrying");
                     }
                     thread::sleep(BETWEEN_TRIES);

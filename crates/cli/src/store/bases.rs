@@ -16,7 +16,7 @@ use super::serving_host::{RECORD_LOOKS, ServingHost};
 use super::{StoreOption, copy_options};
 use sardonyx::hosts::RemoteLog;
 use sardonyx_base::events;
-use sardonyx_command::exit::UsageError;
+use sardonyx_command::exit::{self, UsageError};
 use sardonyx_storage::engine::{
     KeepInStore, delete_past, entry_time, list_log, newest_base, stored_manifest,
 };
@@ -135,7 +135,7 @@ fn reach(store: &StoreOption, is_over: &AtomicBool, seen: &BasesSeen) -> Option<
             Err(error) => {
                 seen.may_be_due(now());
                 pause = (pause * 2).min(PAUSE_MOST);
-                let error = format!("{error:#}");
+                let error = exit::message(&error);
                 events::error!(error, again_in = ?pause, "the store of bases is not open");
                 thread::park_timeout(pause);
             }
@@ -196,11 +196,11 @@ impl Maker {
             if let Err(error) = self.look(&mut counted) {
                 self.seen.may_be_due(now());
                 pause = longer;
-                let error = format!("{error:#}");
+                let error = exit::message(&error);
                 events::error!(error, again_in = ?pause, "no base can be made");
             } else if let Err(error) = self.delete_owed() {
                 pause = longer;
-                let error = format!("{error:#}");
+                let error = exit::message(&error);
                 events::error!(
                     error,
                     again_in = ?pause,
@@ -299,9 +299,9 @@ impl Maker {
         }
         let entry = following.known().entry;
         let next_entry = entry.next;
-        let (following, bytes) = following.put_base(&self.remote)?;
-        following.close();
-        let Some(bytes) = bytes else { return Ok(None) };
+        let Some(bytes) = following.put_base(&self.remote)? else {
+            return Ok(None);
+        };
         self.seen.has(entry.time);
         self.seen.is_due_since(None);
         events::info!(next_entry, bytes, "a base is in the store");
@@ -319,7 +319,7 @@ impl Maker {
             let mut looks = 0..RECORD_LOOKS;
             let looks = || !self.is_over() && looks.next().is_some();
             if let Err(error) = host.report(&self.remote, identity, next_entry, looks) {
-                let error = format!("{error:#}");
+                let error = exit::message(&error);
                 // Its report before asks for more of the log.
                 events::warn!(error, "this host could not report how far it is");
             }

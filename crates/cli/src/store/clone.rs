@@ -65,15 +65,28 @@ pub struct Report {
 
 /// The error with times in a readable form.
 fn in_times(error: OpenError) -> anyhow::Error {
-    let OpenError::BeforeKept { entry, group, time } = error else {
-        return error.into();
+    let text = match error {
+        OpenError::BeforeKept { entry, group, time } => {
+            let time = shown_time(time);
+            format!(
+                "the store no longer has the log of that moment: the oldest moment that it keeps is {time}, after entry {entry} and \
+                 commit group {group}; ask for that one or a later one (--at {time}, --at-entry {entry} or --at-group {group})"
+            )
+        }
+        OpenError::BeyondEnd {
+            place,
+            entry,
+            group,
+            time,
+        } => format!(
+            "the log in {place} does not reach that moment yet: it ends with entry {entry} and commit group {group}, made at \
+             {}; ask for that one or an earlier one (--at-entry {entry} or --at-group {group}), or leave the option out for \
+             the newest state",
+            shown_time(time)
+        ),
+        error => return error.into(),
     };
-    let time = shown_time(time);
-    UsageError::NotThere(format!(
-        "the store no longer has the log of that moment: the oldest moment that it keeps is {time}, after entry {entry} and commit \
-         group {group}; ask for that one or a later one (--at {time}, --at-entry {entry} or --at-group {group})"
-    ))
-    .into()
+    UsageError::NotThere(text).into()
 }
 
 impl Until {
@@ -107,12 +120,12 @@ impl Arguments {
 /// Copies a database from its store, into a directory that is absent or empty.
 ///
 /// # Errors
-/// The store has no database, or no longer the log of that moment; the directory has files; the disk's.
+/// The store has no database, no longer the log of that moment, or not yet; the directory has files; the disk's.
 pub fn copy(place: &Place, path: &Path, until: &Until) -> anyhow::Result<Report> {
     let started = Instant::now();
     let (remote, manifest) = place.database()?;
     let options = copy_options(remote, &manifest);
-    let is_empty = is_empty(path);
+    let is_empty = has_lock_alone(path);
     std::fs::create_dir_all(path)?;
     let home: Arc<dyn Disk> = Arc::new(RealDisk::open(path)?);
     let style = ProgressStyle::with_template("{spinner} {decimal_bytes} from the store");
@@ -124,7 +137,8 @@ pub fn copy(place: &Place, path: &Path, until: &Until) -> anyhow::Result<Report>
     };
     let undo = || {
         if is_empty {
-            clear(path);
+            // The next attempt names what could not be removed.
+            let _ = clear(path);
         }
     };
     let cloned = clone_or_undo(&home, &options, until.moment(), progress, undo);
@@ -142,7 +156,7 @@ pub fn copy(place: &Place, path: &Path, until: &Until) -> anyhow::Result<Report>
 }
 
 /// True if nothing of a user's is there: the directory is absent, or has at most the lock of an earlier attempt.
-fn is_empty(path: &Path) -> bool {
+pub fn has_lock_alone(path: &Path) -> bool {
     match std::fs::read_dir(path) {
         Ok(entries) => entries
             .map(|entry| entry.map(|entry| entry.file_name()))
@@ -151,20 +165,23 @@ fn is_empty(path: &Path) -> bool {
     }
 }
 
-/// Removes the remains of a failed attempt, so that the command that its error names can take the same directory. The lock
-/// is held, and its file stays: another process may wait for it.
-fn clear(path: &Path) {
-    let Ok(entries) = std::fs::read_dir(path) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        // The next attempt names what could not be removed.
-        let _ = match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+/// Removes all that a copy made in its directory, so that the next one can take the same. The lock is held, and its file
+/// stays: another process may wait for it.
+///
+/// # Errors
+/// The first one; the rest is removed.
+pub fn clear(path: &Path) -> std::io::Result<()> {
+    let mut outcome = Ok(());
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        let removed = match entry.file_type()?.is_dir() {
             _ if entry.file_name() == LOCK_FILE => Ok(()),
             true => std::fs::remove_dir_all(entry.path()),
             false => std::fs::remove_file(entry.path()),
         };
+        outcome = outcome.and(removed);
     }
+    outcome
 }
 
 impl Report {

@@ -17,6 +17,12 @@ pub fn parse_every(text: &str) -> Result<Every, String> {
         time: None,
     };
     for part in text.split(',') {
+        if part.ends_with('m') && parse_bytes(part).is_ok() {
+            return Err(format!(
+                "{part:?} may be a size or a time: write {part}in for minutes, or {}iB for mebibytes",
+                part.to_uppercase()
+            ));
+        }
         let is_again = match parse_bytes(part) {
             Ok(bytes) => every.bytes.replace(bytes).is_some(),
             Err(no_size) => match parse_time(part) {
@@ -117,7 +123,16 @@ mod tests {
 
     #[test]
     fn what_is_no_schedule_is_refused() {
-        for text in ["", "4GiB,", "4GiB,1GiB", "1h,2h", "1h,2h,4GiB", "daily"] {
+        for text in [
+            "",
+            "4GiB,",
+            "4GiB,1GiB",
+            "1h,2h",
+            "1h,2h,4GiB",
+            "daily",
+            "30m",
+            "24h,30m",
+        ] {
             assert!(parse_every(text).is_err(), "{text:?}");
         }
     }

@@ -1,12 +1,12 @@
 //! `store follow`: keeps a copy of a database by its log in a store, and makes bases of it.
 
 use super::every::{Every, parse_every};
-use super::following::{CaughtUp, End, Following};
+use super::following::{CaughtUp, End, Following, may_pass};
 use super::retention::Kept;
 use super::{Place, copy_options, shown_time};
 use crate::end_request::end_requested;
 use indicatif::{ProgressBar, ProgressStyle};
-use sardonyx_command::exit::Exit;
+use sardonyx_command::exit::{self, Exit};
 use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{self, parse_bytes, parse_time};
@@ -103,18 +103,46 @@ impl Arguments {
         options.checkpoint_interval_transactions = self.checkpoint_transactions;
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("a valid template");
         let bar = ProgressBar::new_spinner().with_style(style);
-        let mut following = Following::open(&self.path, &options, self.wait.unwrap_or_default())?;
+        let open = || Following::open(&self.path, &options, self.wait.unwrap_or_default());
+        let mut opened = Some(open()?);
         let newest = || newest_base(&remote, manifest.identity, |_| true);
         let mut based = newest()?.map(|(_, head)| head.known);
         let mut bases = 0;
+        // True if bases and log that are not to be kept are to be deleted.
+        let mut owed = false;
         let mut told = None;
         let tell = |text: &str| bar.suspend(|| eprintln!("sardonyx: {text}"));
+        let mut told_of_store = String::new();
+        // The store is asked again soon: reported once for each cause in a row.
+        let mut pass = |error: anyhow::Error| match may_pass(&error) && !self.once {
+            true => {
+                let text = exit::message(&error);
+                if text != told_of_store {
+                    tell(&text);
+                    told_of_store = text;
+                }
+                Ok(())
+            }
+            false => Err(error),
+        };
         let wanted = match self.once {
             true => End::Wanted,
             false => End::Followed,
         };
         loop {
             let is_to_end = || !matches!(end.try_recv(), Err(TryRecvError::Empty));
+            let Some(following) = &mut opened else {
+                match open() {
+                    Ok(following) => opened = Some(following),
+                    Err(error) => {
+                        pass(error)?;
+                        if end.recv_timeout(self.poll) != Err(RecvTimeoutError::Timeout) {
+                            break;
+                        }
+                    }
+                }
+                continue;
+            };
             let caught_up = following.catch_up(wanted, is_to_end, |known| {
                 bar.set_message(format!(
                     "entry {}, {} transactions, made {}",
@@ -143,7 +171,9 @@ impl Arguments {
                 }
                 CaughtUp::Behind(error) => {
                     tell(&format!("{error}; this directory is opened again"));
-                    following = following.reopened()?;
+                    if let Some(following) = opened.take() {
+                        following.close();
+                    }
                     continue;
                 }
                 CaughtUp::Interrupted => break,
@@ -152,22 +182,34 @@ impl Arguments {
             if at_end && self.wants_base(&known, based.as_ref()) {
                 bar.set_message("putting a base into the store");
                 bar.tick();
-                let (again, bytes) = following.put_base(&remote)?;
-                following = again;
-                if let Some(bytes) = bytes {
-                    based = Some(known);
-                    bases += 1;
-                    if let Some(keep) = self.kept.keep(1) {
-                        delete_past(&remote, keep)?;
+                let made = match opened.take() {
+                    Some(following) => following.put_base(&remote),
+                    None => continue,
+                };
+                match made {
+                    Ok(Some(bytes)) => {
+                        based = Some(known);
+                        bases += 1;
+                        owed = true;
+                        if output.is_json() {
+                            let base =
+                                json!({ "base_up_to_entry": known.entry.next, "bytes": bytes });
+                            output.line(&base)?;
+                            output.finish()?;
+                        }
                     }
-                    if output.is_json() {
-                        let base = json!({ "base_up_to_entry": known.entry.next, "bytes": bytes });
-                        output.line(&base)?;
-                        output.finish()?;
-                    }
-                } else {
                     // Another maker was faster: the log is counted from its base.
-                    based = newest()?.map(|(_, head)| head.known);
+                    Ok(None) => match newest() {
+                        Ok(newest) => based = newest.map(|(_, head)| head.known),
+                        Err(error) => pass(error.into())?,
+                    },
+                    Err(error) => pass(error)?,
+                }
+            }
+            if let Some(keep) = self.kept.keep(1).filter(|_| owed) {
+                match delete_past(&remote, keep) {
+                    Ok(_) => owed = false,
+                    Err(error) => pass(error.into())?,
                 }
             }
             if self.once || end.recv_timeout(self.poll) != Err(RecvTimeoutError::Timeout) {
@@ -175,6 +217,15 @@ impl Arguments {
             }
         }
         bar.finish_and_clear();
+        let following = match opened {
+            Some(following) => following,
+            None => match open() {
+                Ok(following) => following,
+                // It has ended while the store was away.
+                Err(error) if may_pass(&error) && !self.once => return Ok(Exit::Done),
+                Err(error) => return Err(error),
+            },
+        };
         let checkpoints = following.checkpoints();
         let known = following.close();
         let report = Report {

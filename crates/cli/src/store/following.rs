@@ -26,6 +26,19 @@ pub enum CaughtUp {
     Interrupted,
 }
 
+/// True if the same may succeed later: the store gave no answer, or damaged reports of hosts are to be replaced by the next one.
+pub fn may_pass(error: &anyhow::Error) -> bool {
+    let of_log = |error: &RemoteLogError| match error {
+        RemoteLogError::Store(error) => error.is_unclear(),
+        RemoteLogError::Hosts { .. } => true,
+        _ => false,
+    };
+    match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(OpenError::Store(error)), _) | (_, Some(error)) => of_log(error),
+        _ => false,
+    }
+}
+
 /// The care with which the end of the log is checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -37,9 +50,7 @@ pub enum End {
 
 /// A copy that follows.
 pub struct Following<'a> {
-    home: Arc<dyn Disk>,
     options: &'a StorageOptions,
-    wait: Duration,
     replica: Replica,
     follower: Follower,
 }
@@ -52,20 +63,11 @@ impl<'a> Following<'a> {
         wait: Duration,
     ) -> anyhow::Result<Following<'a>> {
         std::fs::create_dir_all(path)?;
-        Self::open_at(Arc::new(RealDisk::open(path)?), options, wait)
-    }
-
-    fn open_at(
-        home: Arc<dyn Disk>,
-        options: &'a StorageOptions,
-        wait: Duration,
-    ) -> anyhow::Result<Following<'a>> {
+        let home: Arc<dyn Disk> = Arc::new(RealDisk::open(path)?);
         let lock = take_lock(&home, wait)?;
         let (replica, follower) = follow_store(&home, options, lock)?;
         Ok(Following {
-            home,
             options,
-            wait,
             replica,
             follower,
         })
@@ -110,23 +112,14 @@ impl<'a> Following<'a> {
         Ok(CaughtUp::Interrupted)
     }
 
-    /// Closes and opens it again.
-    pub fn reopened(self) -> anyhow::Result<Following<'a>> {
-        let (home, options, wait) = (self.home, self.options, self.wait);
-        self.replica.close();
-        Self::open_at(home, options, wait)
-    }
-
-    /// Puts a base into the store, and opens the copy again. Returns the base's bytes; `None` if another maker of bases
-    /// was faster, and has deleted the log after this one.
-    pub fn put_base(self, remote: &RemoteLog) -> anyhow::Result<(Following<'a>, Option<u64>)> {
-        let (home, options, wait) = (self.home, self.options, self.wait);
-        let bytes = match self.replica.put_base(options, remote) {
-            Ok((_, head)) => Some(head.bytes()),
-            Err(OpenError::Store(RemoteLogError::BehindBoundary { .. })) => None,
-            Err(error) => return Err(error.into()),
-        };
-        Ok((Self::open_at(home, options, wait)?, bytes))
+    /// Puts a base into the store. The copy is closed then, and its files are free. Returns the base's bytes; `None` if
+    /// another maker of bases was faster, and has deleted the log after this one.
+    pub fn put_base(self, remote: &RemoteLog) -> anyhow::Result<Option<u64>> {
+        match self.replica.put_base(self.options, remote) {
+            Ok((_, head)) => Ok(Some(head.bytes())),
+            Err(OpenError::Store(RemoteLogError::BehindBoundary { .. })) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub fn close(self) -> Known {

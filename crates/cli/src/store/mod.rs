@@ -22,7 +22,7 @@ mod verify;
 pub use base_ages::BasesSeen;
 #[cfg(feature = "sql")]
 pub use bases::{Bases, BasesOption};
-pub use clone::{Report as Copied, Until, copy as copy_from_store};
+pub use clone::{Report as Copied, Until, clear, copy as copy_from_store, has_lock_alone};
 #[cfg(feature = "sql")]
 pub use serving_host::ServingHost;
 

@@ -6,7 +6,6 @@ use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::disk::RealDisk;
 use sardonyx_storage::remote_log::known_hosts::{KnownHost, host_of, report_host};
 use sardonyx_storage::remote_log::shell::{ask, now};
-use sardonyx_storage::remote_log::store::StoreError;
 use std::path::PathBuf;
 use std::sync::Weak;
 use std::thread;
@@ -61,7 +60,7 @@ impl ServingHost {
         match ask(&remote.patience, report) {
             Ok(reported) => Ok(reported.map(drop)?),
             // A server of an earlier version takes no reports, and nothing is kept for hosts there.
-            Err(StoreError::Refused { .. }) => Ok(()),
+            Err(error) if error.is_unknown_request() => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

@@ -111,12 +111,11 @@ impl From<&KnownHost> for HostReport {
 }
 
 impl HostReport {
-    /// Its position.
+    /// The entry from which it would continue. It may have followed further: it records that only from time to time.
     pub fn remark(&self) -> String {
         format!(
-            "followed up to entry {}, at {}",
-            self.next_entry.saturating_sub(1),
-            self.seen
+            "needs the log from entry {} on, at {}",
+            self.next_entry, self.seen
         )
     }
 }

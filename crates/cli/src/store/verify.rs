@@ -3,7 +3,7 @@
 use super::Place;
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
-use sardonyx_command::exit::Exit;
+use sardonyx_command::exit::{self, Exit};
 use sardonyx_command::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
@@ -48,9 +48,9 @@ impl Arguments {
         let (remote, manifest) = self.place.database()?;
         let style = ProgressStyle::with_template("{spinner} {decimal_bytes} read, {msg}");
         let bar = ProgressBar::new_spinner().with_style(style.expect("a valid template"));
-        let mut report = Report::default();
+        let (place, mut report) = (remote.store.place(), Report::default());
         if let Err(error) = self.read_log(&remote, manifest.identity, &bar, &mut report) {
-            report.damage.push(damage(error)?);
+            report.damage.push(damage(&place, error)?);
         }
         let listed = usable_bases(&remote, manifest.identity);
         // If the boundary is damaged, the log's damage reports it.
@@ -62,7 +62,7 @@ impl Arguments {
                     report.bases += 1;
                     report.base_bytes += bytes;
                 }
-                Err(error) => report.damage.push(damage(error.into())?),
+                Err(error) => report.damage.push(damage(&place, error.into())?),
             }
         }
         bar.finish_and_clear();
@@ -144,7 +144,7 @@ impl Arguments {
 }
 
 /// A description of the damage; or the error, if the store does not answer.
-fn damage(error: anyhow::Error) -> anyhow::Result<String> {
+fn damage(place: &str, error: anyhow::Error) -> anyhow::Result<String> {
     let is_of_store = match (error.downcast_ref(), error.downcast_ref()) {
         (Some(OpenError::Store(error)), _) | (_, Some(error)) => {
             matches!(error, RemoteLogError::Store(_))
@@ -153,6 +153,6 @@ fn damage(error: anyhow::Error) -> anyhow::Result<String> {
     };
     match is_of_store {
         true => Err(error),
-        false => Ok(format!("{error:#}")),
+        false => Ok(format!("{place}: {}", exit::message(&error))),
     }
 }

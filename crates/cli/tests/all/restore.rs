@@ -2,6 +2,7 @@
 
 use crate::common::{json, run};
 use crate::machine::Machine;
+use sardonyx_storage::disk::{Disk, RealDisk};
 
 impl Machine {
     /// A table with so many rows.
@@ -106,6 +107,39 @@ fn a_database_is_restored_of_a_store_as_it_is_and_was() {
 }
 
 #[test]
+fn a_moment_that_the_log_does_not_reach_is_refused_and_leaves_nothing() {
+    let machine = Machine::new();
+    let store = machine.store();
+    machine.fill("bank.sdx", 10, &["--store", &store]);
+    let last = json(&["store", "status", &store])["last_entry"].clone();
+    let last = last.as_u64().unwrap();
+    let copy = machine.text("copy.sdx");
+    let (beyond, entry) = ((last + 1).to_string(), format!("entry {last}"));
+    for until in [
+        ["--at-entry", &beyond],
+        ["--at-entry", "18446744073709551615"],
+        ["--at-group", "999999"],
+        ["--at", "2100-01-01T00:00:00Z"],
+    ] {
+        for verb in [
+            &["store", "clone"][..],
+            &["restore"],
+            &["restore", "--drill"],
+        ] {
+            let places = [store.as_str(), copy.as_str()];
+            let (_, said) = run(2, &[verb, &places, &until].concat());
+            for named in [store.as_str(), &entry, "newest state"] {
+                assert!(said.contains(named), "{said}");
+            }
+            assert!(!machine.path("copy.sdx").join("MANIFEST").exists());
+        }
+    }
+    let last = last.to_string();
+    run(0, &["store", "clone", &store, &copy, "--at-entry", &last]);
+    assert_eq!(machine.rows("copy.sdx"), 10);
+}
+
+#[test]
 fn what_cannot_be_restored_is_refused_and_nothing_is_touched() {
     let machine = Machine::new();
     machine.fill("bank.sdx", 5, &[]);
@@ -123,4 +157,26 @@ fn what_cannot_be_restored_is_refused_and_nothing_is_touched() {
     let (_, said) = run(2, &["restore", &format!("file:{absent}"), &new]);
     assert!(said.contains("no such directory"), "{said}");
     assert!(!machine.path("new.sdx").exists());
+}
+
+#[test]
+fn a_drill_deletes_nothing_of_a_directory_that_another_process_has() {
+    let machine = Machine::new();
+    let store = machine.store();
+    machine.fill("bank.sdx", 10, &["--store", &store]);
+    let drill = machine.text("drill.sdx");
+    // As a copy has it that is just beginning.
+    let disk = RealDisk::open(machine.path("drill.sdx")).unwrap();
+    let held = disk.lock("LOCK").unwrap().unwrap();
+    let (_, said) = run(3, &["restore", &store, &drill, "--drill"]);
+    assert!(said.contains("process"), "{said}");
+    let files = || {
+        std::fs::read_dir(machine.path("drill.sdx"))
+            .unwrap()
+            .count()
+    };
+    assert_eq!(files(), 1);
+    drop(held);
+    run(0, &["restore", &store, &drill, "--drill"]);
+    assert_eq!(files(), 0, "it was there before, and stays");
 }

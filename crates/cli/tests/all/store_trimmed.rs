@@ -1,10 +1,17 @@
 //! A served database whose past is deleted from its store. A killed host is restarted, and bases are made meanwhile. A
 //! reader that asks for deleted log, or meets a missing entry, gets an error with the entry and a remedy.
 
-use crate::common::{command, json, run};
+use crate::common::{command, ended, json, run};
 use crate::machine::Machine;
 use crate::serving::Serving;
+use sardonyx::hosts::RemoteLog;
+use sardonyx_remote::{RemoteOptions, open};
+use sardonyx_storage::engine::stored_manifest;
+use sardonyx_storage::remote_log::known_hosts::{KnownHost, note_host};
+use sardonyx_storage::remote_log::shell::now;
+use sardonyx_storage::remote_log::store::{Register, Swapped};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// The bound on a wait for an expected event.
@@ -239,4 +246,76 @@ fn what_is_no_longer_kept_or_is_missing_is_named_with_what_can_be_done() {
 
 fn write(file: &Path, bytes: &[u8]) {
     std::fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn a_follower_that_makes_bases_goes_on_while_the_reports_of_hosts_are_damaged() {
+    let machine = Machine::new();
+    let (store, bank, copy) = (
+        machine.store(),
+        machine.text("bank.sdx"),
+        machine.text("copy.sdx"),
+    );
+    let text = "create table t (a int primary key)";
+    run(
+        0,
+        &["sql", &bank, "--create", "-c", text, "--store", &store],
+    );
+    let log = open(&store, &RemoteOptions::default()).unwrap();
+    let damaged = log.swap_register(Register::Hosts, None, b"damaged");
+    assert_eq!(damaged.unwrap(), Swapped::Ok);
+    let follow = [
+        "store",
+        "follow",
+        &store,
+        &copy,
+        "--base-every",
+        "0",
+        "--keep-bases",
+        "1",
+        "--until-input-ends",
+    ];
+    let mut child = command(&follow)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let bases = || {
+        json(&["store", "status", &store])["bases"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    let until = Instant::now() + PATIENCE;
+    while bases() == 0 {
+        assert!(Instant::now() < until, "no base is made");
+    }
+    // It is asked again and again, and ends in order.
+    std::thread::sleep(Duration::from_secs(1));
+    drop(child.stdin.take());
+    let (_, said) = ended(0, &follow, &child.wait_with_output().unwrap());
+    let names = |said: &str| said.contains(&store) && said.contains("the register `hosts`");
+    let told = said.lines().filter(|line| line.starts_with("sardonyx: "));
+    assert!(names(&said) && told.count() == 1, "{said}");
+    let trim = ["store", "trim", &store, "--keep-bases", "1"];
+    let (_, said) = run(1, &trim);
+    assert!(
+        names(&said) && !said.contains("cannot be in a store"),
+        "{said}"
+    );
+    // The next report begins it anew, and other hosts may still need log.
+    let identity = stored_manifest(&RemoteLog::new(log.clone()))
+        .unwrap()
+        .unwrap()
+        .identity;
+    let host = KnownHost {
+        name: "one".into(),
+        next_entry: 1_000_000,
+        seen: now(),
+    };
+    note_host(&*log, identity, &host).unwrap();
+    assert_eq!(json(&trim)["entries_deleted"], 0);
+    let all = [&trim[..], &["--keep-for-hosts", "0"]].concat();
+    assert!(json(&all)["entries_deleted"].as_u64() > Some(0));
 }

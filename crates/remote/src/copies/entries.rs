@@ -299,13 +299,24 @@ impl Copies {
         ask: impl Fn(&Life) -> Result<T, StoreError>,
         wait: Wait,
     ) -> Result<T, StoreError> {
+        self.ask_copy(0, ask, wait)
+    }
+
+    /// The same of the copy that is so many before the last one; the last one again, after the first.
+    pub(super) fn ask_copy<T>(
+        &self,
+        before_tail: usize,
+        ask: impl Fn(&Life) -> Result<T, StoreError>,
+        wait: Wait,
+    ) -> Result<T, StoreError> {
         let mut view = self.view()?;
         for _ in 0..ATTEMPTS {
-            let asked = match planted::is(Planted::ReadFromHead) {
-                true => view.record.in_sync().next(),
-                false => view.record.tail(),
+            let copies = view.record.in_sync().count().max(1);
+            let nth = match planted::is(Planted::ReadFromHead) {
+                true => 0,
+                false => copies - 1 - before_tail % copies,
             };
-            let Some(copy) = asked else {
+            let Some(copy) = view.record.in_sync().nth(nth) else {
                 return Err(self.changes("read"));
             };
             let member = self.members.get(&view.record, copy, wait);
@@ -366,6 +377,10 @@ impl RemoteStore for Copies {
 
     fn read_several(&self, numbers: &[u64]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         self.ask_tail(|tail| tail.read_several(numbers), Wait::Long)
+    }
+
+    fn read_elsewhere(&self, number: u64, attempt: u32) -> Result<Option<Vec<u8>>, StoreError> {
+        self.entry_elsewhere(number, attempt)
     }
 
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {

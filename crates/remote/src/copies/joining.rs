@@ -9,24 +9,29 @@
 //! A copy with several entries that the log has not may have acknowledged ones, which restored copies have lost. It is left
 //! as it is, for a person.
 //!
-//! Only the writer does that, and only once an entry of its own is on all copies ([`super`], rule 4). The copy's entries up
-//! to the number that the register records for it are not compared; all else is, byte by byte. Large objects are compared by name and length, since their names are their creators' own.
+//! Only the writer does that, and only once an entry of its own is on all copies ([`super`], rule 4). If the copy has the
+//! log's entry at the number that the register records for it, then entries up to that number are compared by length. They
+//! are read beside another copy's when it is in the set ([`scrubbing`](super::scrubbing)). All later ones are compared byte by
+//! byte. Large objects are compared by name and length, since their names are their creators' own.
 
 use super::Copies;
 use super::ancestry::After;
 use super::chain::{Has, Item, SHORT_BYTES_MAX, put};
+use super::elsewhere::is_damaged;
 use super::entries::Tenure;
 use super::keeper::{Replaced, View};
 use super::life::{LIFE_LAST, Life, mark_of, remove_earlier};
 use super::members::Wait;
 use super::planted::{self, Planted};
 use super::record::{CopyRecord, SetRecord, Standing};
+use super::scrubbing::Scrubs;
+use super::way::{Way, is_planted, names_of};
 use super::witness::{Seen, check, seen_at, tell};
 use sardonyx_base::events;
-use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, RemotePlace};
+use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::shell::now;
-use sardonyx_storage::remote_log::store::{Listed, RemoteStore, StoreError};
-use std::collections::{HashMap, HashSet};
+use sardonyx_storage::remote_log::store::{RemoteStore, StoreError};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,12 +40,6 @@ const LAST_ENTRIES: usize = 64;
 
 /// For so many rounds appends do not wait for long entries: those are copied beside them.
 const ROUNDS_WITHOUT_LONG: u32 = 8;
-
-/// So many entries are read with one request.
-const READ_AT_ONCE: usize = 64;
-
-/// Objects up to this length are compared byte by byte.
-const COMPARED_BYTES_MAX: u64 = 64 << 10;
 
 /// Before a copy that failed is tried again.
 const REST: Duration = Duration::from_secs(1);
@@ -59,6 +58,8 @@ pub(super) struct Filling {
     had: Vec<String>,
     /// It has the entries before this number.
     next: u64,
+    /// Up to this number, entries of the same length are taken for the same.
+    alike: u64,
     has_objects: bool,
     /// The number of times that it was behind when appends waited for it.
     rounds: u32,
@@ -69,6 +70,7 @@ pub(super) struct Filling {
 pub(super) struct Fillings {
     filling: Option<Filling>,
     rests: Rests,
+    scrubs: Scrubs,
 }
 
 /// The copies, by place and life, that are not tried until that time.
@@ -88,113 +90,6 @@ enum Step {
     /// The copy has something else than the log: another entry under this number, or another object.
     Differs(Option<u64>),
     Joined,
-}
-
-/// The copy that is filled, and the one that it is filled from.
-struct Way {
-    source: Arc<Life>,
-    target: Arc<Life>,
-}
-
-impl Way {
-    /// Copies these entries, and moves `next` behind each, until it `is_over`. Returns the number under which the target has
-    /// another one.
-    fn entries(
-        &self,
-        listed: &[Listed],
-        next: &mut u64,
-        is_over: impl Fn() -> bool,
-    ) -> Result<Option<u64>, StoreError> {
-        let numbers: Vec<u64> = listed.iter().map(|entry| entry.number).collect();
-        let mut numbers = &numbers[..];
-        while !numbers.is_empty() {
-            let at_once = numbers.len().min(READ_AT_ONCE);
-            // It may end before the last.
-            let found = self.source.read_several(&numbers[..at_once])?;
-            let (read, rest) = numbers.split_at(found.len().min(at_once));
-            if read.is_empty() {
-                break;
-            }
-            for (number, bytes) in read.iter().zip(found) {
-                if is_over() {
-                    return Ok(None);
-                }
-                // None: it was deleted meanwhile.
-                if let Some(bytes) = bytes
-                    && put(&*self.target, Item::Entry(*number), &bytes)? != Has::These
-                    && !is_planted()
-                {
-                    return Ok(Some(*number));
-                }
-                *next = number + 1;
-            }
-            numbers = rest;
-        }
-        Ok(None)
-    }
-
-    /// Copies all objects, and deletes those that the target had before it joined and the source has not any more.
-    /// Later objects are not deleted: the list of the source may be older. False: the target has another object of a
-    /// name.
-    fn objects(&self, had: &[String]) -> Result<bool, StoreError> {
-        let is_late = planted::is(Planted::JoiningObjectsDeleted);
-        let mut wanted = self.source.list_all_objects()?;
-        let there = self.target.list_all_objects()?;
-        let had = match is_late {
-            true => names_of(&there),
-            false => had.to_vec(),
-        };
-        let names: HashSet<&str> = wanted.iter().map(|object| object.name.as_str()).collect();
-        let left = had
-            .into_iter()
-            .filter(|name| !names.contains(name.as_str()));
-        let left: Vec<String> = left.collect();
-        if !left.is_empty() {
-            self.target.remove_objects(&left)?;
-            // One of them may be created again beside that: then the source has it first.
-            if !is_late {
-                wanted = self.source.list_all_objects()?;
-            }
-        }
-        for object in &wanted {
-            let is_there = there.contains(object) && !left.contains(&object.name);
-            if object.bytes > COMPARED_BYTES_MAX && is_there {
-                continue;
-            }
-            let Some(bytes) = self.source.read_object(&object.name)? else {
-                continue;
-            };
-            let item = Item::Object(&object.name);
-            if put(&*self.target, item, &bytes)? != Has::These && !is_planted() {
-                return Ok(false);
-            }
-            // Deleted while it was copied: it would come back.
-            if self.source.read_object(&object.name)?.is_none() {
-                self.target
-                    .remove_objects(std::slice::from_ref(&object.name))?;
-            }
-        }
-        Ok(true)
-    }
-}
-
-/// The recorded number of a copy, or 0 if it lacks the entry of that number: it was restored from a backup, or the entry
-/// was deleted with the log's beginning. Then all of its entries are compared.
-fn has_up_to(place: &Arc<dyn RemotePlace>, copy: &CopyRecord) -> Result<u64, StoreError> {
-    let life = Life::new(place.clone(), copy.life);
-    let is_there = copy.complete > 0 && life.read(copy.complete)?.is_some();
-    Ok(match is_there || planted::is(Planted::RecordedTrusted) {
-        true => copy.complete,
-        false => 0,
-    })
-}
-
-fn names_of(objects: &[ListedObject]) -> Vec<String> {
-    objects.iter().map(|object| object.name.clone()).collect()
-}
-
-fn is_planted() -> bool {
-    planted::is(Planted::JoinedWithoutComparing)
 }
 
 impl Copies {
@@ -220,7 +115,10 @@ impl Copies {
             Some(filling) => filling,
             None => match self.begin(&view, &mut fillings.rests)? {
                 Some(filling) => filling,
-                None => return Ok(false),
+                None => {
+                    self.scrub(&view, &mut fillings.scrubs)?;
+                    return Ok(false);
+                }
             },
         };
         let step = self.step(&mut filling).and_then(|step| match step {
@@ -237,6 +135,10 @@ impl Copies {
             Ok(Step::More | Step::Differs(_)) => fillings.filling = Some(filling),
             Ok(Step::Joined) => {
                 events::info!(copy = %filling.place, "a copy of the log is in the set again");
+                if !planted::is(Planted::NotScrubbed) {
+                    let (place, life) = (&filling.place, filling.life);
+                    fillings.scrubs.begin(place, life, filling.alike);
+                }
                 if filling.life > 1
                     && let Err(error) = self.clear(&filling)
                 {
@@ -336,7 +238,7 @@ impl Copies {
         at: Arc<dyn RemotePlace>,
         place: &str,
         life: u64,
-        complete: u64,
+        alike: u64,
     ) -> Result<Option<Filling>, StoreError> {
         // It receives new objects from the moment at which it joins.
         let had = names_of(&Life::new(at, life).list_all_objects()?);
@@ -347,8 +249,11 @@ impl Copies {
             life,
             since,
             had,
-            // Up to here it has the log's entries.
-            next: complete + 1,
+            next: match planted::is(Planted::RecordedTrusted) {
+                true => alike + 1,
+                false => 1,
+            },
+            alike,
             has_objects: false,
             rounds: 0,
         }))
@@ -385,12 +290,38 @@ impl Copies {
         let mark = place.read_object(&mark_of(record.identity, copy.life))?;
         match mark.is_some() || planted::is(Planted::EmptyTrusted) {
             true => {
-                let complete = has_up_to(&place, copy)?;
-                self.join(place, &copy.place, copy.life, complete)
+                let alike = self.has_up_to(record, &place, copy)?;
+                self.join(place, &copy.place, copy.life, alike)
             }
             // It was emptied.
             false => self.in_another_life(&copy.place, copy.life).map(Some),
         }
+    }
+
+    /// The recorded number of a copy, if it has the log's entry there: an entry names the one before, so both have the same
+    /// past. 0, if it has another one, or lacks it: it was restored from a backup, or the entry was deleted with the log's
+    /// beginning. Then all of its entries are compared.
+    fn has_up_to(
+        &self,
+        record: &SetRecord,
+        place: &Arc<dyn RemotePlace>,
+        copy: &CopyRecord,
+    ) -> Result<u64, StoreError> {
+        if copy.complete == 0 || planted::is(Planted::RecordedTrusted) {
+            return Ok(copy.complete);
+        }
+        let Some(tail) = record.tail() else {
+            return Ok(0);
+        };
+        let there = self
+            .members
+            .get(record, tail, Wait::Long)?
+            .read(copy.complete)?;
+        let found = Life::new(place.clone(), copy.life).read(copy.complete)?;
+        Ok(match found.is_some() && found == there {
+            true => copy.complete,
+            false => 0,
+        })
     }
 
     /// A copy that knows a later register may have the only copy of acknowledged entries, so it is left as it is.
@@ -420,7 +351,9 @@ impl Copies {
         let view = view.ok_or_else(|| self.changes("let a copy in"))?;
         let way = self.way(&view, filling, Wait::Long)?;
         let next = number + 1;
-        let Some(theirs) = way.target.read(next)? else {
+        // A damaged one is none.
+        let theirs = way.target.read(next)?;
+        let Some(theirs) = theirs.filter(|theirs| !is_damaged(next, theirs)) else {
             return Ok(());
         };
         if way.source.read(next)? == Some(theirs) || planted::is(Planted::MoreDiscarded) {
@@ -487,7 +420,9 @@ impl Copies {
         // Of a log that grows all the time, the last ones are copied while appends wait.
         let has_many = listed.len() > LAST_ENTRIES;
         let is_before = has_many || !filling.has_objects;
-        if is_before && let Some(at) = way.entries(&listed, &mut filling.next, || false)? {
+        if is_before
+            && let Some(at) = way.entries(&listed, (&mut filling.next, filling.alike), || false)?
+        {
             return Ok(Step::Differs(Some(at)));
         }
         if has_many {
@@ -529,7 +464,9 @@ impl Copies {
         match is_behind {
             true => filling.next = listed.last().map_or(filling.next, |last| last.number + 1),
             false => {
-                if let Some(at) = way.entries(&listed, &mut filling.next, is_over)? {
+                if let Some(at) =
+                    way.entries(&listed, (&mut filling.next, filling.alike), is_over)?
+                {
                     return Ok(Step::Differs(Some(at)));
                 }
             }

@@ -13,10 +13,10 @@
 //!
 //! - `record`, `ancestry`, `keeper`: the register; - `remembered`, `witness`: its newest state, in a host's directory and at each
 //!   copy; - `putting_back`, `evidence`: that state at the keeper again; - `health`: the set for people;
-//! - `ends`, `bases`: copies that were restored while the register stayed;
+//! - `ends`, `bases`: copies that were restored while the register stayed; - `elsewhere`: what the last copy lacks or has damaged;
 //! - `changing`: other places, which a person asks for; - `members`, `life`: the copies; - `chain`: one item along the
 //!   chain; - `entries`, `objects`: the store's interface; - `spelling`: places as users write them; - `time`: the clock;
-//! - `joining`: how a copy comes back; - `maintaining`: the thread that lets it; - `exploration`, `schedules`: all of it
+//! - `joining`, `way`: how a copy comes back; - `scrubbing`: it is read beside the others then; - `maintaining`: the thread that lets it; - `exploration`, `schedules`: all of it
 //!   beside faults, drawn and by hand; - `restored_world`, `sites`: the places and the restored keepers of tests; - `planted`:
 //!   rules that a test leaves out.
 //!
@@ -72,7 +72,10 @@ mod chain;
 mod changing;
 #[cfg(test)]
 mod changing_tests;
+#[cfg(test)]
+mod damage_tests;
 mod doubts;
+mod elsewhere;
 mod ends;
 #[cfg(test)]
 mod ends_tests;
@@ -99,12 +102,14 @@ mod remembered_tests;
 mod restored_world;
 #[cfg(test)]
 mod schedules;
+mod scrubbing;
 #[cfg(test)]
 mod sites;
 mod spelling;
 #[cfg(test)]
 mod tests;
 mod time;
+mod way;
 mod witness;
 #[cfg(test)]
 mod witness_tests;

@@ -103,6 +103,15 @@ impl RemoteObjects for Copies {
         self.ask_tail(|tail| tail.read_object(name), Wait::Long)
     }
 
+    fn read_object_elsewhere(
+        &self,
+        name: &str,
+        attempt: u32,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        check_object_name(&self.place(), name)?;
+        self.object_elsewhere(name, attempt)
+    }
+
     fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
         check_object_name(&self.place(), folder)?;
         self.ask_tail(|tail| tail.list_objects(folder), Wait::Long)

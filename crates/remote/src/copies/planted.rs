@@ -38,8 +38,12 @@ sardonyx_base::planted_errors! {
     SilentPassedOver,
     /// A put-back leaves copies in the set that were restored from a backup.
     BehindKept,
-    /// A copy that comes back is filled from its recorded number on, though it lacks the entry of that number.
+    /// A copy that comes back is filled from its recorded number on, though it lacks entries before that, or has others.
     RecordedTrusted,
+    /// A copy that came back is not read beside the others.
+    NotScrubbed,
+    /// An entry that the last copy of the chain lacks or has damaged is asked of no other copy.
+    TailAlone,
     /// A writer appends on a set of copies without recording the set at each of them first.
     NotTold,
     /// Copies that are out are not asked for the newest register that they saw.

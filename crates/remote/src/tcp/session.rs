@@ -6,7 +6,7 @@ use super::planted::{self, Planted};
 use super::receiving::{Received, Receiver};
 use sardonyx_base::greeting::{GreetingError, send};
 use sardonyx_storage::remote_log::objects::RemotePlace;
-use sardonyx_storage::remote_log::store::{Appended, StoreError};
+use sardonyx_storage::remote_log::store::{Appended, StoreError, UNKNOWN_REQUEST};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Session {
             }
             Received::Request(Ok(request)) => answer_of(store, answer(store, request)),
             Received::Request(Err(error)) => Answer::Failed(Failed::Refused {
-                what: "the request".into(),
+                what: UNKNOWN_REQUEST.into(),
                 reason: error.to_string(),
             }),
         };

@@ -5,8 +5,10 @@
 //! reports, so that a store that is slow with that holds up no turn.
 
 use super::Host;
+use super::register::may_pass;
 use crate::Error;
 use sardonyx_base::events;
+use sardonyx_base::seldom::Seldom;
 use sardonyx_storage::disk::RealDisk;
 use sardonyx_storage::engine::RemoteLog;
 use sardonyx_storage::remote_log::known_hosts::report_host;
@@ -16,9 +18,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time between two reports. After a failure it is longer: a store may not take them at all.
+/// The time between two reports. After a refusal it is longer: a store may not take them at all.
 const BETWEEN_REPORTS: Duration = Duration::from_secs(60);
-const AFTER_FAILURE: Duration = Duration::from_secs(600);
+const AFTER_REFUSAL: Duration = Duration::from_secs(600);
 
 /// The thread that reports, until this is dropped.
 #[derive(Debug, Default)]
@@ -64,16 +66,27 @@ struct Reporter {
 
 impl Reporter {
     fn run(&self, asked: &Receiver<()>) {
-        let mut due = Instant::now();
+        let (mut due, mut failed) = (Instant::now(), Seldom::default());
         loop {
             if Instant::now() >= due {
                 let pause = match self.report() {
-                    Ok(true) => BETWEEN_REPORTS,
+                    Ok(true) => {
+                        failed.end();
+                        BETWEEN_REPORTS
+                    }
                     // It is asked when there may be one.
                     Ok(false) => Duration::ZERO,
                     Err(error) => {
-                        events::debug!(%error, "this host could not report how far it is");
-                        AFTER_FAILURE
+                        if failed.is_due(Instant::now()) {
+                            events::warn!(
+                                %error,
+                                "this host could not report how far it is: log that it needs may be deleted from the store"
+                            );
+                        }
+                        match may_pass(&error) {
+                            true => BETWEEN_REPORTS,
+                            false => AFTER_REFUSAL,
+                        }
                     }
                 };
                 due = Instant::now() + pause;

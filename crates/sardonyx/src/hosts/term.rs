@@ -400,7 +400,7 @@ impl Shared {
         match until {
             Some(until) if until > now => lease_is_there(lost),
             Some(_) if lost.is_due(now) => events::warn!(
-                "this host's lease has run out: it answers nothing until the store answers, or another host serves"
+                "this host's lease has run out: it acknowledges nothing until the store answers, or another host serves"
             ),
             _ => {}
         }

@@ -87,6 +87,12 @@ fn what_cannot_be_backed_up_leaves_nothing() {
     }
     let nested = database.run(|_| Ok(database.backup(at("copy")).err()));
     assert!(matches!(nested, Ok(Some(Error::Nested(_)))), "{nested:?}");
+    // Another process writes one to the same place, and has just begun.
+    std::fs::create_dir(at("copy.unfinished")).expect("makes");
+    let refused = database.backup(at("copy")).expect_err("taken");
+    assert!(matches!(refused, Error::Refused(_)), "{refused:?}");
+    assert!(refused.to_string().contains("another backup"), "{refused}");
+    std::fs::remove_dir(at("copy.unfinished")).expect("it is left as it is");
     // An empty directory will do.
     std::fs::create_dir(at("empty")).expect("makes");
     database.backup(at("empty")).expect("backs up");

@@ -49,7 +49,13 @@ impl From<Error> for SqlError {
             Error::Closed(_) => code::SHUTDOWN,
             _ => code::INTERNAL,
         };
-        SqlError::new(code, message)
+        let too_large = matches!(
+            error.downcast_ref(),
+            Some(TableError::TransactionTooLarge { .. })
+        );
+        let mut error = SqlError::new(code, message);
+        error.0.is_too_large = too_large;
+        error
     }
 }
 

@@ -21,6 +21,7 @@ pub(super) use steps::is_commit;
 
 use super::again::end_of;
 use super::beside::{Came, Work};
+use super::history::History;
 use super::state::{OpenTransaction, Reading, TransactionState};
 use super::unit::{self, Unit, UnitDone};
 use super::{Session, spans};
@@ -28,6 +29,7 @@ use crate::constraints;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::idle_rows::{Aside, Kept};
+use crate::memory::bytes_of;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step, Tag};
 use crate::signals::Effects;
@@ -75,6 +77,7 @@ impl Session {
     /// An interruption of the wait for a snapshot; the engine's.
     pub(super) fn goes_aside(&mut self, steps: &VecDeque<Step>) -> Result<bool, SqlError> {
         let is_too_long = std::mem::take(&mut self.is_too_long);
+        self.is_too_large = false;
         let database = &self.database;
         let TransactionState::Open(open) = &mut self.state.transaction else {
             return Ok(false);
@@ -115,9 +118,9 @@ impl Session {
         }
         let ends = steps.iter().any(is_commit);
         // Its statements run again, which may take long.
-        let has_walked_far =
-            unit::has_walked_far(&open.history, database) && !(ends && defines(steps));
-        let is_again = is_too_long || open.is_reclaimed || open.is_again || has_walked_far;
+        let runs_far = unit::has_walked_far(&open.history, database) && !(ends && defines(steps));
+        let needs_room = is_heavy(&open.history, steps, database);
+        let is_again = is_too_long || open.is_reclaimed || open.is_again || runs_far || needs_room;
         let is_long = || match ends {
             true => is_long_to_its_end(steps, |step| unit::is_long_step(step, database)),
             false => {
@@ -133,7 +136,7 @@ impl Session {
         }
         let is_plain = open.savepoints.is_empty() && open.signals.is_empty() && !open.defines;
         if ends && !is_again && is_plain && can_be_tried(steps) && self.leave_session(steps)? {
-            self.is_tried = true;
+            self.tried_rows = Some(self.database.tried_rows());
             return Ok(false);
         }
         let database = &self.database;
@@ -404,6 +407,18 @@ impl Session {
         let ((), durable) = installed?;
         Ok(durable)
     }
+}
+
+/// True if the data of statements, with that of the next steps, may be too large for one call: aside, more is known of the
+/// changes.
+fn is_heavy(history: &History, steps: &VecDeque<Step>, database: &Database) -> bool {
+    let bytes = |step: &Step| match step {
+        Step::Execute { parameters, .. } => bytes_of(parameters),
+        Step::Copy { data, .. } => data.0.len(),
+        Step::Sync | Step::Fail(_) => 0,
+    };
+    let most = database.call_bytes() / 2;
+    database.has_small_calls() && history.bytes() + steps.iter().map(bytes).sum::<usize>() > most
 }
 
 /// The effects of a transaction that ran aside, besides its rows. They count when the rows are installed.

@@ -118,6 +118,11 @@ impl History {
         self.rows
     }
 
+    /// The bytes of their parameters and data.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// True if all statements can be run again.
     pub fn is_whole(&self) -> bool {
         !self.forgotten

@@ -89,8 +89,10 @@ pub struct Session {
     entry: OwnEntry,
     /// True if the stage has tried the next steps, which were too long for it.
     is_too_long: bool,
-    /// True if the stage tries the next steps.
-    is_tried: bool,
+    /// True if these are too long since their changes are more than one call may make.
+    is_too_large: bool,
+    /// The stage tries the next steps, up to so many rows, and up to the changes of one call.
+    tried_rows: Option<u64>,
 }
 
 impl Drop for Session {
@@ -138,7 +140,8 @@ impl Session {
             locker,
             entry,
             is_too_long: false,
-            is_tried: false,
+            is_too_large: false,
+            tried_rows: None,
         })
     }
 
@@ -486,7 +489,7 @@ impl Session {
                 return Some(UnitDone::refused(error, count, self.status()));
             }
         }
-        let is_tried = std::mem::take(&mut self.is_tried);
+        let tried_rows = self.tried_rows.take();
         if let Some(node) = self.database.node().cloned() {
             return Some(self.run_on_node(node, steps).await);
         }
@@ -510,8 +513,8 @@ impl Session {
         let kept = self.state.kept();
         let state = std::mem::replace(&mut self.state, kept);
         let mut unit = Unit::new(self.database.clone(), state, std::mem::take(steps));
-        if is_tried {
-            unit.is_tried_with(self.database.tried_rows());
+        if let Some(rows) = tried_rows {
+            unit.is_tried_with(rows);
         }
         let count = unit.steps();
         let ran = match unit.stays_open() {
@@ -529,7 +532,7 @@ impl Session {
                 done.posted.take().into_iter().for_each(Posted::durable);
                 if done.is_too_long {
                     self.state.interrupt.take_rows_max();
-                    self.is_too_long = true;
+                    (self.is_too_long, self.is_too_large) = (true, done.is_too_large);
                     *steps = done.rest;
                     return None;
                 }

@@ -60,9 +60,13 @@ impl Session {
     /// Sends such a transaction, to its end. False if it only reads, and is to read beside a long statement.
     pub(super) fn send(&mut self, steps: &mut VecDeque<Step>, sent: &mut Sent) -> bool {
         // Before the turn: while it is waited for, another session may note that the statement looks at few rows.
-        let is_tried = matches!(steps.front(), Some(step) if may_be_many(step))
+        let may_be_many = matches!(steps.front(), Some(step) if may_be_many(step))
             && matches!(steps.get(1), Some(Step::Sync));
-        if is_tried {
+        let tried_rows = match may_be_many {
+            true => Some(self.database.tried_rows()),
+            false => self.tried_in_bytes(steps),
+        };
+        if tried_rows.is_some() {
             // If it is too long, it has begun all the same.
             self.state.begin_statement();
         }
@@ -84,14 +88,14 @@ impl Session {
         let ticket = turn.map(|turn| {
             let state = self.state.by_itself();
             let mut unit = Unit::new(self.database.clone(), state, unit);
-            if is_tried {
-                unit.is_tried_with(self.database.tried_rows());
+            if let Some(rows) = tried_rows {
+                unit.is_tried_with(rows);
             }
             unit.submit(turn)
         });
         sent.units.push((count, ticket, spans::durability()));
         // It has run. If it was too long, it runs in another way before the steps behind it.
-        sent.is_too_long = is_tried && self.state.interrupt.take_rows_max();
+        sent.is_too_long = tried_rows.is_some() && self.state.interrupt.take_rows_max();
         true
     }
 
@@ -111,7 +115,7 @@ impl Session {
             };
             match ran {
                 Ok(Err(mut done)) if done.is_too_long => {
-                    self.is_too_long = true;
+                    (self.is_too_long, self.is_too_large) = (true, done.is_too_large);
                     self.state.again = std::mem::take(&mut done.state.again);
                     for step in done.rest.into_iter().rev() {
                         steps.push_front(step);

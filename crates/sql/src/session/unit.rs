@@ -59,6 +59,8 @@ pub(super) struct Unit {
     tried: Option<trying::Tried>,
     /// True if it was too long for the stage, and is as if it had not begun.
     is_too_long: bool,
+    /// True if that was since one call may change fewer bytes.
+    is_too_large: bool,
 }
 
 /// The result of a unit.
@@ -74,6 +76,8 @@ pub(super) struct UnitDone {
     pub posted: Option<Posted>,
     /// True if the stage has tried it in vain: it had no effect, and all of its steps are in the rest.
     pub is_too_long: bool,
+    /// True if that was since one call may change fewer bytes.
+    pub is_too_large: bool,
 }
 
 /// The end of a unit's serial call: it commits, or its changes are undone.
@@ -104,6 +108,7 @@ impl UnitDone {
             rest: VecDeque::new(),
             posted: None,
             is_too_long: false,
+            is_too_large: false,
         }
     }
 }
@@ -141,6 +146,7 @@ impl Unit {
             copied: None,
             tried: None,
             is_too_long: false,
+            is_too_large: false,
         })
     }
 
@@ -216,6 +222,7 @@ impl Unit {
             rest: self.steps,
             posted: None,
             is_too_long: false,
+            is_too_large: false,
         })
     }
 
@@ -296,6 +303,7 @@ impl Unit {
             rest: self.steps,
             posted: posted.flatten(),
             is_too_long: self.is_too_long,
+            is_too_large: self.is_too_large,
         });
         if commits { Ok(done) } else { Err(done) }
     }

@@ -39,7 +39,7 @@ pub fn calls_in(
         keys_max,
         run_bytes: 1500,
         between: Some(Arc::new(between)),
-        within: None,
+        ..BesideLimits::default()
     });
     run(&mut fresh.session(), large).expect(large);
     *calls.lock().expect("no panic")

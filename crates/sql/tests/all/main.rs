@@ -18,6 +18,7 @@ mod generated;
 mod idle;
 mod implicit;
 mod large;
+mod large_bytes;
 mod large_cases;
 mod large_crashes;
 mod large_creating;

@@ -26,6 +26,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// A file system that shows another identity of a file at each look has none that could be compared.
+const LOCK_ATTEMPTS: u32 = 16;
+
 /// A directory of the operating system's file system, and all below it.
 ///
 /// ```
@@ -170,17 +173,22 @@ impl RealDisk {
             false => Create::IfAbsent,
         };
         let flags = self.flags(operation, name, create)?;
-        let (file, _) = open_file(&path, Access::Buffered, flags).map_err(failed)?;
-        // The lock belongs to this opening of the file, not to the process: a second opening in the
-        // same process is refused too, and it dies with the last descriptor.
-        match uninterrupted(|| rustix::fs::flock(&file, how)) {
-            Ok(()) => {
-                let lock = RealLock::new(file, &path).map_err(failed)?;
-                Ok(Some(Box::new(lock)))
+        for attempt in 1.. {
+            let (file, _) = open_file(&path, Access::Buffered, flags).map_err(failed)?;
+            // The lock belongs to this opening of the file, not to the process: a second opening in the
+            // same process is refused too, and it dies with the last descriptor.
+            match uninterrupted(|| rustix::fs::flock(&file, how)) {
+                // Its holder deleted it before this process had it: another process may lock the one that is there now.
+                Ok(()) if attempt < LOCK_ATTEMPTS && !lock::is_at(&file, &path) => {}
+                Ok(()) => {
+                    let lock = RealLock::new(file, &path).map_err(failed)?;
+                    return Ok(Some(Box::new(lock)));
+                }
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                Err(error) => return Err(failed(error)),
             }
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(failed(error)),
         }
+        Ok(None)
     }
 }
 

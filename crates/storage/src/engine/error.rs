@@ -164,6 +164,21 @@ pub enum OpenError {
         /// The time of that entry.
         time: u64,
     },
+    /// A copy is to be of a moment that has not come.
+    #[error(
+        "the log in {place} does not reach that moment: it ends behind entry {entry}, which was made {time} microseconds \
+         after 1970 (UTC), and commit group {group}; ask for that one or an earlier one, or for the newest state"
+    )]
+    BeyondEnd {
+        /// The store.
+        place: String,
+        /// The log's last entry.
+        entry: u64,
+        /// Its last commit group.
+        group: u64,
+        /// The time of that entry.
+        time: u64,
+    },
     /// The log is in a store, and that is not named.
     #[error(
         "the log of this database is in a store, too ({file}): open it with that store (`--store` of the \

@@ -76,6 +76,18 @@ impl Claim {
         }
     }
 
+    /// Takes the entry that was missing, as another place has it.
+    ///
+    /// # Errors
+    /// The entry's fault.
+    pub(super) fn found_elsewhere(
+        &mut self,
+        bytes: Vec<u8>,
+    ) -> Result<Option<Claiming>, RemoteLogError> {
+        let read = self.reader.found(Some(bytes));
+        self.read(read)
+    }
+
     fn read(&mut self, read: Option<Read>) -> Result<Option<Claiming>, RemoteLogError> {
         self.state = match read {
             None => State::Reading,

@@ -184,6 +184,11 @@ impl Entry {
         }
     }
 
+    /// True if these bytes begin as those of an entry do, whole or damaged.
+    pub fn begins(bytes: &[u8]) -> bool {
+        bytes.starts_with(&MAGIC.to_le_bytes())
+    }
+
     /// Position and checksums of the entry.
     pub fn head(&self) -> &EntryHead {
         &self.head

@@ -6,6 +6,7 @@ use super::boundary::BoundaryError;
 use super::entry::EntryError;
 use super::position::Epoch;
 use super::store::StoreError;
+use crate::lines::Misread;
 
 /// The reason why a log in a store cannot be read, claimed, appended to or trimmed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -98,6 +99,13 @@ pub enum RemoteLogError {
     Primary {
         /// The fault.
         reason: String,
+    },
+    /// The reports of the hosts are damaged.
+    #[error("in {place}, {misread}; the next report of a host replaces it, within a minute")]
+    Hosts {
+        place: String,
+        /// The fault.
+        misread: Misread,
     },
     /// An entry is missing.
     #[error(

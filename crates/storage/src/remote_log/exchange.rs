@@ -27,7 +27,7 @@ impl Ticket {
 }
 
 /// So often an answer that is damaged is asked for again before the log is called damaged.
-const DOUBTS_MAX: u32 = 3;
+pub(super) const DOUBTS_MAX: u32 = 3;
 
 /// The number of answers to one question that a machine has doubted: an entry may be whole in the store when an answer
 /// with it is not.
@@ -49,6 +49,25 @@ impl Doubts {
 
     pub fn are_there(self) -> bool {
         self.0 > 0
+    }
+}
+
+/// An entry's bytes; after the first attempt those of another place that has the log, if there is one.
+///
+/// # Errors
+/// The store's.
+pub(super) fn read_entry(
+    store: &dyn RemoteStore,
+    number: u64,
+    attempt: u32,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let elsewhere = match attempt {
+        0 => None,
+        attempt => store.read_elsewhere(number, attempt)?,
+    };
+    match elsewhere {
+        None => store.read(number),
+        found => Ok(found),
     }
 }
 
@@ -99,13 +118,17 @@ pub enum Answer {
 }
 
 impl Request<'_> {
-    /// Asks this store.
+    /// Asks this store. After the first attempt, of which the answer was damaged, other places that have the log are asked.
     ///
     /// # Errors
     /// Errors other than [`Answer::Unclear`]: asking again is of no use.
-    pub fn ask(&self, store: &dyn RemoteStore) -> Result<(Answer, Option<StoreError>), StoreError> {
+    pub fn ask(
+        &self,
+        store: &dyn RemoteStore,
+        attempt: u32,
+    ) -> Result<(Answer, Option<StoreError>), StoreError> {
         let answer = match *self {
-            Request::Read(number) => store.read(number).map(Answer::Read),
+            Request::Read(number) => read_entry(store, number, attempt).map(Answer::Read),
             Request::List { from } => store.list(from).map(Answer::Listed),
             Request::Append(entry) => {
                 let appended = store.append_entry(entry.head().number, entry);

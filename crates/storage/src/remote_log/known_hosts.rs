@@ -2,6 +2,10 @@
 //! keeps what these hosts still need. A host reports each minute, also while it serves: the host that serves now follows
 //! after the next failover. A report that is lost is followed by another.
 //!
+//! A damaged register is replaced by the next report, which knows of no other host. So the register then has the time at which
+//! it was begun anew, and for a day nothing that hosts may need is deleted ([`KnownHosts::knows_all`]): all of them have
+//! reported again by then.
+//!
 //! Invariant: I10 (at most [`HOSTS_MAX`] hosts; the one that reported longest ago leaves first).
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -9,15 +13,20 @@
 use super::exchange::Doubts;
 use super::known::{Known, KnownError};
 use super::primary::is_host_name;
-use super::store::{Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped};
+use super::store::{Register, RegisterVersion, RemoteStore, StoreError, Swapped};
 use crate::disk::Disk;
 use crate::lines::{Lines, Misread, seal};
+use sardonyx_base::events;
 use std::fmt::Write;
 
 /// The most hosts in the register.
 pub const HOSTS_MAX: usize = 64;
 
 const VERSION: u32 = 1;
+/// The version of a register that was begun anew.
+const VERSION_ANEW: u32 = 2;
+/// After so long, a register that was begun anew has the reports of all hosts: microseconds.
+const ANEW_MICROSECONDS: u64 = 86_400_000_000;
 const BYTES_MAX: usize = 32 << 10;
 /// So many conflicts in a row, and the report is left to the next one.
 const CONFLICTS_MAX: u32 = 4;
@@ -40,6 +49,8 @@ pub struct KnownHosts {
     pub identity: u64,
     /// The number of exchanges: no two states have the same bytes.
     counter: u64,
+    /// The time at which it replaced a damaged one, by the clock of the host that did; 0: it did not.
+    anew: u64,
     /// The hosts, by name.
     pub hosts: Vec<KnownHost>,
 }
@@ -62,12 +73,34 @@ impl KnownHost {
 }
 
 impl KnownHosts {
+    fn none(identity: u64) -> KnownHosts {
+        KnownHosts {
+            identity,
+            counter: 0,
+            anew: 0,
+            hosts: Vec::new(),
+        }
+    }
+
+    /// False while hosts may be missing that reported since this time: it replaced a damaged register a short while ago.
+    pub fn knows_all(&self, since: u64, now: u64) -> bool {
+        let span = now.saturating_sub(since).min(ANEW_MICROSECONDS);
+        self.anew == 0 || now >= self.anew.saturating_add(span)
+    }
+
     /// Its text.
     pub fn encode(&self) -> String {
+        let version = match self.anew {
+            0 => VERSION,
+            _ => VERSION_ANEW,
+        };
         let mut text = format!(
-            "format_version = {VERSION}\nidentity = {:016x}\ncounter = {}\n",
+            "format_version = {version}\nidentity = {:016x}\ncounter = {}\n",
             self.identity, self.counter
         );
+        if self.anew > 0 {
+            let _ = writeln!(text, "anew = {}", self.anew);
+        }
         for host in &self.hosts {
             let _ = writeln!(text, "host = {}", host.line());
         }
@@ -82,12 +115,19 @@ impl KnownHosts {
         let bytes = bytes.get(..BYTES_MAX).unwrap_or(bytes);
         let mut lines = Lines::new("the register `hosts`", bytes)?;
         lines.check_checksum()?;
-        lines.check_version(VERSION)?;
+        lines.value("format_version", |text| {
+            let version = text.parse().ok();
+            version.filter(|version: &u32| [VERSION, VERSION_ANEW].contains(version))
+        })?;
         let mut known = KnownHosts {
             identity: lines.value("identity", |text| u64::from_str_radix(text, 16).ok())?,
             counter: lines.value("counter", |text| text.parse().ok())?,
+            anew: 0,
             hosts: Vec::new(),
         };
+        if lines.has("anew") {
+            known.anew = lines.value("anew", |text| text.parse().ok())?;
+        }
         while lines.has("host") && known.hosts.len() < HOSTS_MAX {
             known.hosts.push(lines.value("host", KnownHost::of_line)?);
         }
@@ -108,6 +148,10 @@ impl KnownHosts {
         KnownHosts {
             identity: self.identity,
             counter: self.counter.saturating_add(1),
+            anew: match self.knows_all(0, host.seen) {
+                true => 0,
+                false => self.anew,
+            },
             hosts,
         }
     }
@@ -173,23 +217,19 @@ fn note(
     identity: u64,
     mut host: impl FnMut() -> Option<KnownHost>,
 ) -> Result<(), StoreError> {
-    let mut doubts = Doubts::default();
     for _ in 0..CONFLICTS_MAX {
-        let stored = loop {
-            let stored = store.read_register(Register::Hosts)?;
-            let read = stored
-                .as_ref()
-                .map(|stored| KnownHosts::decode(&stored.bytes));
-            // The reports of the other hosts are in it.
-            if read.is_none_or(|read| read.is_ok()) || !doubts.again() {
-                break stored;
-            }
-        };
-        let before = before(identity, stored.as_ref());
+        let (version, mut before, damage) = found(store, identity)?;
         let Some(host) = host() else { return Ok(()) };
+        if let Some(damage) = damage {
+            events::warn!(
+                place = store.place(),
+                damage,
+                "the reports of the hosts are damaged, and begin anew: for a day, nothing is deleted that hosts may need"
+            );
+            before.anew = host.seen.max(1);
+        }
         let text = before.with(&host).encode();
-        let expected: Option<&RegisterVersion> = stored.as_ref().map(|stored| &stored.version);
-        match store.swap_register(Register::Hosts, expected, text.as_bytes())? {
+        match store.swap_register(Register::Hosts, version.as_ref(), text.as_bytes())? {
             Swapped::Ok => return Ok(()),
             Swapped::Conflict => {}
         }
@@ -201,20 +241,50 @@ fn note(
     })
 }
 
-fn before(identity: u64, stored: Option<&StoredRegister>) -> KnownHosts {
-    let read = stored.map(|stored| KnownHosts::decode(&stored.bytes));
-    let known = read.and_then(Result::ok);
-    let known = known.filter(|known| known.identity == identity);
-    known.unwrap_or(KnownHosts {
-        identity,
-        counter: 0,
-        hosts: Vec::new(),
-    })
+/// The version and the content of the register; and its fault, if it stays damaged or is another database's.
+type Found = (Option<RegisterVersion>, KnownHosts, Option<String>);
+
+fn found(store: &dyn RemoteStore, identity: u64) -> Result<Found, StoreError> {
+    let mut doubts = Doubts::default();
+    // Content that cannot be decrypted has no version. One that is asked for before it is good if the content has not changed.
+    let mut version = None;
+    loop {
+        let (read, damage) = match store.read_register(Register::Hosts) {
+            Ok(None) => return Ok((None, KnownHosts::none(identity), None)),
+            Ok(Some(stored)) => match KnownHosts::decode(&stored.bytes) {
+                Ok(known) if known.identity == identity => {
+                    return Ok((Some(stored.version), known, None));
+                }
+                Ok(known) => {
+                    let other = format!("they are of database {:016x}", known.identity);
+                    return Ok((
+                        Some(stored.version),
+                        KnownHosts::none(identity),
+                        Some(other),
+                    ));
+                }
+                Err(misread) => (Some(stored.version), misread.to_string()),
+            },
+            Err(error) if error.is_damage() => (version.take(), error.to_string()),
+            Err(error) => return Err(error),
+        };
+        if doubts.again() {
+            continue;
+        }
+        match read {
+            Some(read) => return Ok((Some(read), KnownHosts::none(identity), Some(damage))),
+            None => version = store.register_version(Register::Hosts)?,
+        }
+        if version.is_none() {
+            return Ok((None, KnownHosts::none(identity), Some(damage)));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::memory::MemoryStore;
+    use super::super::store::{Appended, Listed, StoredRegister};
     use super::*;
 
     fn host(number: usize, next_entry: u64, seen: u64) -> KnownHost {
@@ -249,8 +319,82 @@ mod tests {
         let version = Some(&stored.version);
         let swapped = store.swap_register(Register::Hosts, version, b"damaged");
         assert_eq!(swapped.unwrap(), Swapped::Ok);
-        note(&host(3, 1, 1));
-        assert_eq!(known(&store), [host(3, 1, 1)]);
+        note(&host(3, 1, 100));
+        assert_eq!(known(&store), [host(3, 1, 100)]);
+        // For a day it may lack hosts, unless only later reports count.
+        let register = || {
+            let stored = store.read_register(Register::Hosts).unwrap().unwrap();
+            KnownHosts::decode(&stored.bytes).unwrap()
+        };
+        let day = ANEW_MICROSECONDS;
+        assert!(!register().knows_all(0, 100) && !register().knows_all(0, day + 99));
+        assert!(register().knows_all(0, day + 100) && register().knows_all(1000, 1100));
+        note(&host(1, 3, day));
+        assert!(!register().knows_all(0, day + 99));
+        note(&host(1, 3, day + 100));
+        assert!(register().knows_all(0, 0) && register().hosts.len() == 2);
+    }
+
+    #[test]
+    fn a_register_that_cannot_be_decrypted_is_replaced() {
+        let store = Sealed(MemoryStore::new());
+        store
+            .0
+            .swap_register(Register::Hosts, None, b"sealed")
+            .unwrap();
+        note_host(&store, 7, &host(3, 1, 100)).unwrap();
+        assert_eq!(known(&store.0), [host(3, 1, 100)]);
+        note_host(&store, 7, &host(4, 1, 100)).unwrap();
+        assert_eq!(known(&store.0).len(), 2);
+    }
+
+    /// A store whose first content is encrypted, and damaged.
+    #[derive(Debug)]
+    struct Sealed(MemoryStore);
+
+    impl RemoteStore for Sealed {
+        fn place(&self) -> String {
+            self.0.place()
+        }
+        fn entry_bytes_max(&self) -> u64 {
+            self.0.entry_bytes_max()
+        }
+        fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
+            self.0.append_at(number, bytes)
+        }
+        fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
+            self.0.read(number)
+        }
+        fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
+            self.0.list(from)
+        }
+        fn remove(&self, numbers: &[u64]) -> Result<(), StoreError> {
+            self.0.remove(numbers)
+        }
+        fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
+            match self.0.read_register(register)? {
+                Some(stored) if stored.bytes == b"sealed" => Err(StoreError::Encryption {
+                    what: "the register".into(),
+                    place: self.place(),
+                    reason: "it was changed".into(),
+                }),
+                stored => Ok(stored),
+            }
+        }
+        fn register_version(
+            &self,
+            register: Register,
+        ) -> Result<Option<RegisterVersion>, StoreError> {
+            self.0.register_version(register)
+        }
+        fn swap_register(
+            &self,
+            register: Register,
+            expected: Option<&RegisterVersion>,
+            bytes: &[u8],
+        ) -> Result<Swapped, StoreError> {
+            self.0.swap_register(register, expected, bytes)
+        }
     }
 
     #[test]

@@ -33,6 +33,19 @@ pub trait RemoteObjects: Send + Sync {
     /// As [`RemoteObjects::create_object`].
     fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
 
+    /// An object's bytes at another place, as [`RemoteStore::read_elsewhere`] has an entry's.
+    ///
+    /// # Errors
+    /// As [`RemoteObjects::create_object`].
+    fn read_object_elsewhere(
+        &self,
+        name: &str,
+        attempt: u32,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let _ = (name, attempt);
+        Ok(None)
+    }
+
     /// The objects whose names begin so, up to a `/`, by name. The list may be old.
     ///
     /// # Errors

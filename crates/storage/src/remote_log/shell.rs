@@ -7,7 +7,7 @@ use super::RemoteLogError;
 use super::ahead::Ahead;
 use super::claim::{Claim, Claiming};
 use super::entry::{Entry, EntryBuilder};
-use super::exchange::{Doubts, Machine};
+use super::exchange::{Answer, DOUBTS_MAX, Doubts, Machine, read_entry};
 use super::owner::Owner;
 use super::position::EntryPosition;
 use super::reader::{Read, Reader, decode_boundary};
@@ -65,11 +65,23 @@ pub fn ask<T>(
     patience: &Patience,
     mut request: impl FnMut() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
+    ask_of(patience, 0, |_| request())
+}
+
+/// The same; the request gets the number of damaged answers before it, of which there were `attempt` at first.
+fn ask_of<T>(
+    patience: &Patience,
+    mut attempt: u32,
+    mut request: impl FnMut(u32) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
     let (mut waiting, mut doubts) = (Waiting::new(patience), Doubts::default());
     loop {
-        match request() {
+        match request(attempt) {
             Err(error) if error.is_unclear() => waiting.wait_after(error)?,
-            Err(error) if error.is_damage() && doubts.again() => waiting.wait_for_whole(&error),
+            Err(error) if error.is_damage() && doubts.again() => {
+                attempt += 1;
+                waiting.wait_for_whole(&error);
+            }
             answer => return answer,
         }
     }
@@ -83,13 +95,29 @@ pub fn ask<T>(
 pub fn ask_whole<T, V, E: From<RemoteLogError> + Display>(
     patience: &Patience,
     mut request: impl FnMut() -> Result<T, StoreError>,
+    read: impl FnMut(T) -> Result<V, E>,
+) -> Result<V, E> {
+    ask_whole_of(patience, |_| request(), read)
+}
+
+/// The same; the request gets the number of damaged answers before it, so that it can ask another place.
+///
+/// # Errors
+/// As [`ask_whole`].
+pub(crate) fn ask_whole_of<T, V, E: From<RemoteLogError> + Display>(
+    patience: &Patience,
+    mut request: impl FnMut(u32) -> Result<T, StoreError>,
     mut read: impl FnMut(T) -> Result<V, E>,
 ) -> Result<V, E> {
     let (mut waiting, mut doubts) = (Waiting::new(patience), Doubts::default());
+    let mut attempt = 0;
     loop {
-        let answer = ask(patience, &mut request).map_err(RemoteLogError::from)?;
+        let answer = ask_of(patience, attempt, &mut request).map_err(RemoteLogError::from)?;
         match read(answer) {
-            Err(error) if doubts.again() => waiting.wait_for_whole(&error),
+            Err(error) if doubts.again() => {
+                attempt += 1;
+                waiting.wait_for_whole(&error);
+            }
             content => return content,
         }
     }
@@ -144,18 +172,26 @@ pub fn drive<M: Machine>(
     patience: &Patience,
 ) -> Result<M::Outcome, RemoteLogError> {
     let (mut waiting, mut doubts) = (Waiting::new(patience), Doubts::default());
+    let mut attempt = 0;
     loop {
         let (ticket, request) = machine.request();
-        let (answer, unclear) = match request.ask(store) {
+        let (answer, unclear) = match request.ask(store, attempt) {
             Err(error) if error.is_damage() && doubts.again() => {
+                attempt += 1;
                 waiting.wait_for_whole(&error);
                 continue;
             }
             asked => asked?,
         };
+        let is_entry = matches!(answer, Answer::Read(_));
         if let Some(outcome) = machine.answer(ticket, answer)? {
             return Ok(outcome);
         }
+        // An entry counts as damaged when the boundary, asked after it, is not beyond it.
+        attempt = match machine.doubts() {
+            true => attempt + u32::from(!is_entry),
+            false => 0,
+        };
         if let Some(error) = unclear {
             waiting.wait_after(error)?;
         } else if machine.doubts() {
@@ -200,7 +236,11 @@ pub(crate) fn check_entry_before(
     if number < EntryPosition::START.next {
         return Ok(());
     }
-    let error = match ask_entry(store, number, patience) {
+    let found = match ask_entry(store, number, patience) {
+        Ok(None) => missing_entry(store, number, 1, patience),
+        found => found,
+    };
+    let error = match found {
         Ok(Some(entry)) if entry.head().position_after() == at => return Ok(()),
         Ok(_) => RemoteLogError::Lost { number },
         Err(error @ RemoteLogError::Entry { .. }) => error,
@@ -223,11 +263,35 @@ pub(crate) fn ask_entry(
     patience: &Patience,
 ) -> Result<Option<Entry>, RemoteLogError> {
     let decode = |bytes: Option<Vec<u8>>| bytes.map(Entry::decode).transpose();
-    ask_whole(
+    ask_whole_of(
         patience,
-        || store.read(number),
+        |attempt| read_entry(store, number, attempt),
         |bytes| decode(bytes).map_err(|source| RemoteLogError::Entry { number, source }),
     )
+}
+
+/// The bytes of an entry that the store lacks, although it has later ones, from another place that has the log.
+fn missing_bytes(
+    store: &dyn RemoteStore,
+    number: u64,
+    attempt: u32,
+    patience: &Patience,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    ask_of(patience, attempt, |attempt| {
+        store.read_elsewhere(number, attempt)
+    })
+}
+
+/// The same entry, by itself.
+fn missing_entry(
+    store: &dyn RemoteStore,
+    number: u64,
+    attempt: u32,
+    patience: &Patience,
+) -> Result<Option<Entry>, RemoteLogError> {
+    let bytes = missing_bytes(store, number, attempt, patience)?;
+    let decoded = bytes.map(Entry::decode).transpose();
+    decoded.map_err(|source| RemoteLogError::Entry { number, source })
 }
 
 /// So many looks in a row that find no entry, and the list is asked whether one is missing: a list costs more than a look.
@@ -310,9 +374,31 @@ impl Follower {
         let after = listed.iter().find(|listed| listed.number > number);
         let found = after.map(|listed| listed.number);
         match (self.next_entry()?, found) {
-            (None, Some(found)) => Err(RemoteLogError::Hole { number, found }),
+            (None, Some(found)) => match self.missing_entry()? {
+                None => Err(RemoteLogError::Hole { number, found }),
+                entry => Ok(entry),
+            },
             (entry, _) => Ok(entry),
         }
+    }
+
+    /// The next entry, from another place than the one that lacks it.
+    fn missing_entry(&mut self) -> Result<Option<Entry>, RemoteLogError> {
+        let (store, number) = (self.store.clone(), self.position().next);
+        for attempt in 1..=DOUBTS_MAX {
+            let bytes = missing_bytes(&*store, number, attempt, &self.patience)?;
+            if bytes.is_none() {
+                continue;
+            }
+            let read = match self.reader.found(bytes) {
+                Some(read) => read,
+                None => drive(&mut self.reader, &*store, &self.patience)?,
+            };
+            if let Read::Entry(entry) = read {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
     }
 
     /// Its place.
@@ -344,10 +430,26 @@ impl RemoteWriter {
         mut apply: impl FnMut(&Entry) -> Result<(), E>,
     ) -> Result<Self, E> {
         let mut claim = Claim::new(identity, at, system_random(), now());
+        let mut attempts = 0;
         loop {
-            match drive(&mut claim, &*store, &patience)? {
-                Claiming::Entry(entry) => apply(&entry)?,
-                Claiming::Owner(owner) => {
+            let next = match drive(&mut claim, &*store, &patience) {
+                Err(RemoteLogError::Hole { number, found }) if attempts < DOUBTS_MAX => {
+                    attempts += 1;
+                    let bytes = missing_bytes(&*store, number, attempts, &patience);
+                    match bytes.map_err(RemoteLogError::from)? {
+                        Some(bytes) => claim.found_elsewhere(bytes)?,
+                        None => return Err(RemoteLogError::Hole { number, found }.into()),
+                    }
+                }
+                next => Some(next?),
+            };
+            match next {
+                None => {}
+                Some(Claiming::Entry(entry)) => {
+                    attempts = 0;
+                    apply(&entry)?;
+                }
+                Some(Claiming::Owner(owner)) => {
                     return Ok(RemoteWriter {
                         store,
                         owner,

@@ -150,7 +150,15 @@ pub enum StoreError {
     },
 }
 
+/// The request in the refusal of a server that does not know it, since it is of an earlier version.
+pub const UNKNOWN_REQUEST: &str = "the request";
+
 impl StoreError {
+    /// True if the server is of an earlier version, which does not know the request.
+    pub fn is_unknown_request(&self) -> bool {
+        matches!(self, StoreError::Refused { what, .. } if what == UNKNOWN_REQUEST)
+    }
+
     /// True if the same request may succeed when it is repeated.
     pub fn is_unclear(&self) -> bool {
         matches!(self, StoreError::Unclear { .. } | StoreError::NotNow { .. })
@@ -203,6 +211,14 @@ pub trait RemoteStore: Send + Sync + Debug {
         numbers.iter().map(|number| self.read(*number)).collect()
     }
 
+    /// An entry's bytes at another place than that of [`RemoteStore::read`], where the log has several. For an entry that was
+    /// found damaged, or missing although later ones are there. Each `attempt`, from 1, asks another place. `None`: this one
+    /// has no other bytes.
+    fn read_elsewhere(&self, number: u64, attempt: u32) -> Result<Option<Vec<u8>>, StoreError> {
+        let _ = (number, attempt);
+        Ok(None)
+    }
+
     /// Entries from this number on, by growing number; at most [`LIST_MOST`]. Empty: there are no more, or the list is
     /// old.
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError>;
@@ -212,6 +228,12 @@ pub trait RemoteStore: Send + Sync + Debug {
 
     /// A register, if it was ever written.
     fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError>;
+
+    /// The version of a register, also if its content cannot be read: to replace it.
+    fn register_version(&self, register: Register) -> Result<Option<RegisterVersion>, StoreError> {
+        let stored = self.read_register(register)?;
+        Ok(stored.map(|stored| stored.version))
+    }
 
     /// Replaces a register, if it is still this one; creates it, if none is expected. Durable before this returns.
     fn swap_register(

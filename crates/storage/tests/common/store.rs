@@ -17,6 +17,7 @@ use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects};
 use sardonyx_storage::remote_log::shell::{Follower, Patience};
 use sardonyx_storage::remote_log::store::{
     Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
+    UNKNOWN_REQUEST,
 };
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -212,7 +213,7 @@ impl RemoteStore for Lossy {
     fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
         if self.refuses.get() == Some(&register) {
             return Err(StoreError::Refused {
-                what: "a request".into(),
+                what: UNKNOWN_REQUEST.into(),
                 place: self.place(),
                 reason: "it is unknown".into(),
             });

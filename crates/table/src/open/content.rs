@@ -29,6 +29,14 @@ impl OpenRows {
         changed.filter(|(_, rows)| *rows > 0).collect()
     }
 
+    /// Keys included: about what the log has of them.
+    #[doc(hidden)]
+    #[inline]
+    pub fn changed_bytes(&self, table: u16) -> usize {
+        let rows = self.changed(table).into_iter().flat_map(Changed::rows);
+        rows.map(|(key, own)| key.len() + own.bytes()).sum()
+    }
+
     /// True if the snapshot has none of the rows that it has changed in a table.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ pub(crate) struct Seen {
     pub joined: u64,
     pub lives: u64,
     pub emptied: u64,
+    pub damaged: u64,
     pub late: u64,
     pub killed: u64,
     pub writers: u64,
@@ -24,7 +25,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    pub fn counts(&self) -> [u64; 12] {
+    pub fn counts(&self) -> [u64; 13] {
         [
             self.acknowledged,
             self.claims,
@@ -33,6 +34,7 @@ impl Seen {
             self.joined,
             self.lives,
             self.emptied,
+            self.damaged,
             self.late,
             self.killed,
             self.writers,
@@ -49,6 +51,7 @@ impl Seen {
         self.joined += other.joined;
         self.lives += other.lives;
         self.emptied += other.emptied;
+        self.damaged += other.damaged;
         self.late += other.late;
         self.killed += other.killed;
         self.writers += other.writers;

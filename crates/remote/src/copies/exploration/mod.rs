@@ -1,6 +1,6 @@
 //! Exploration of a log on several places. Processes claim the log, append, follow and let copies in, one request after
 //! the other, in an order drawn from a seed (I11). Copies lose answers, execute requests twice or later, are cut off
-//! from some processes and not from others, stop, and come back behind or empty. Places are added to the set and removed
+//! from some processes and not from others, stop, and come back behind, empty, or with a lost or cut entry. Places are added to the set and removed
 //! from it. Processes are stopped or killed. The keeper is a store in memory, or the registers in an etcd.
 //!
 //! The processes are threads of which one runs at a time: at each request it hands on to the next one that is drawn. So a
@@ -67,10 +67,11 @@ macro_rules! planted_errors_are_found {
 planted_errors_are_found! {
     an_acknowledgement_before_all_have_it_is_found: AcknowledgedBeforeAll from 0,
     a_copy_left_out_without_the_register_is_found: LeftOutWithoutRegister from 0,
-    a_copy_that_joins_without_comparing_is_found: JoinedWithoutComparing from 130,
+    a_copy_that_joins_without_comparing_is_found: JoinedWithoutComparing from 295,
     a_read_from_the_head_alone_is_found: ReadFromHead from 165,
-    an_empty_copy_that_is_trusted_is_found: EmptyTrusted from 285,
+    an_empty_copy_that_is_trusted_is_found: EmptyTrusted from 215,
     a_copy_that_is_added_in_sync_is_found: AddedInSync from 0,
+    a_copy_whose_recorded_number_is_trusted_is_found: RecordedTrusted from 0,
 }
 
 #[cfg(feature = "etcd")]

@@ -2,10 +2,12 @@
 
 use super::checker::Checker;
 use crate::copies::keeper::Keeper;
-use crate::copies::record::SetRecord;
+use crate::copies::life::Life;
+use crate::copies::record::{SetRecord, Standing};
 use sardonyx_base::random::Random;
 use sardonyx_storage::remote_log::memory::MemoryStore;
 use sardonyx_storage::remote_log::objects::RemotePlace;
+use sardonyx_storage::remote_log::store::{Listed, RemoteStore};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +57,7 @@ pub(super) struct Hazards {
     pub stop: u64,
     pub cut: u64,
     pub empty: u64,
+    pub damage: u64,
     pub kill: u64,
     pub stall: u64,
     pub release: u64,
@@ -94,6 +97,7 @@ impl Inner {
             stop: weigh(40),
             cut: weigh(40),
             empty: weigh(5),
+            damage: weigh(30),
             kill: weigh(8),
             stall: weigh(30),
             release: 10 + weigh(60),
@@ -173,6 +177,7 @@ impl Inner {
             stop,
             cut,
             empty,
+            damage,
             kill,
             stall,
             release,
@@ -183,6 +188,7 @@ impl Inner {
             (stop, Inner::stop as fn(&mut Self)),
             (cut, Inner::cut),
             (empty, Inner::empty),
+            (damage, Inner::damage),
             (kill, Inner::kill),
             (stall, Inner::stall),
             (release, Inner::release),
@@ -251,6 +257,31 @@ impl Inner {
         let copy = in_sync.find(|copy| copy.place == place);
         self.wounded = copy.map(|copy| (index, copy.life, site));
         self.checker.seen.emptied += 1;
+    }
+
+    /// A copy that is out loses an entry, or the end of one.
+    fn damage(&mut self) {
+        let record = self.record();
+        let out: Vec<_> = record.standing(Standing::Out).collect();
+        let drawn = self.random.below(out.len().max(1) as u64) as usize;
+        let Some(copy) = out.get(drawn) else { return };
+        let at = |index: &usize| place_of(*index) == copy.place;
+        let Some(index) = (0..self.copies.len()).find(at) else {
+            return;
+        };
+        let life = Life::new(self.copies[index].store.clone(), copy.life);
+        let listed = life.list(0).expect("in memory");
+        let drawn = self.random.below(listed.len().max(1) as u64) as usize;
+        let Some(Listed { number, .. }) = listed.get(drawn).copied() else {
+            return;
+        };
+        let bytes = life.read(number).expect("in memory").expect("it is listed");
+        life.remove(&[number]).expect("in memory");
+        if self.random.below(2) == 0 {
+            let half = &bytes[..bytes.len() / 2];
+            life.append_at(number, half).expect("in memory");
+        }
+        self.checker.seen.damaged += 1;
     }
 
     fn kill(&mut self) {

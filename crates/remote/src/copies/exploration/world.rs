@@ -30,7 +30,11 @@ pub(super) struct World {
 impl World {
     /// Runs a seed to its end.
     pub fn run(seed: u64, planted: Option<Planted>) -> Seen {
-        let inner = Inner::new(seed);
+        let mut inner = Inner::new(seed);
+        // Damage shows other errors by accident, and ends runs that would show them.
+        if planted.is_some_and(|planted| planted != Planted::RecordedTrusted) {
+            inner.hazards.damage = 0;
+        }
         let copies: Vec<String> = (0..inner.first).map(place_of).collect();
         let record = SetRecord::new(5, &copies, 0);
         for site in inner.copies.iter().take(inner.first) {

@@ -187,7 +187,7 @@ impl Process {
                 (Ticket::default(), request)
             }
         };
-        let asked = request.ask(log);
+        let asked = request.ask(log, 0);
         let (answer, _) = asked.unwrap_or_else(|error| panic!("{error}"));
         self.waiting[talk as usize] = Some((ticket, answer));
     }

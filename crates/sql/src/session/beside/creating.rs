@@ -59,13 +59,14 @@ type Refreshed = (u16, Snapshot);
 /// Tries once.
 pub(super) fn create(
     database: &Arc<Database>,
+    limits: &BesideLimits,
     given: &Given<'_>,
     with: &Environment<'_>,
 ) -> Result<Came<Ran<Read>>, SqlError> {
     database.memory().check()?;
     let creating = Creating {
         database,
-        limits: &database.beside(),
+        limits,
         given,
         with,
     };
@@ -232,7 +233,7 @@ impl Creating<'_> {
         tx: &mut Transaction<'_>,
     ) -> Result<Complete, Stop> {
         // The stage gives the error of a statement.
-        let of_stage = |error: SqlError| match error.is_interruption() {
+        let of_stage = |error: SqlError| match error.is_interruption() || error.is_too_large() {
             true => Stop::Statement(error),
             false => Stop::Open,
         };

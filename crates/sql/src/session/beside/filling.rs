@@ -3,6 +3,7 @@
 
 use super::made::{Content, SLICE_BYTES};
 use super::whole::{Stop, Whole};
+use crate::database::CALL_SHARE;
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::memory::Memory;
@@ -22,7 +23,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The most bytes of kept rows: more are many.
+/// The most bytes of kept rows: more are many, as are more than one call may insert.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
 /// The target of a statement's rows.
@@ -99,7 +100,8 @@ impl<'f> Filling<'f> {
     fn flush_if_many(&mut self) -> Result<(), Stop> {
         let limits = self.whole.limits;
         let (rows, slice) = (self.rows.len() as u64, limits.slice);
-        let is_many = self.memory.bytes() > KEPT_BYTES_MAX;
+        let most = KEPT_BYTES_MAX.min(limits.call_bytes / CALL_SHARE);
+        let is_many = self.memory.bytes() > most;
         match &self.content {
             None if !is_many && !limits.makes_content(rows, self.there, true) => return Ok(()),
             None if !self.may_be_many => {

@@ -7,7 +7,7 @@ use super::pace::Pace;
 use super::whole::{Stop, Whole, commit, note_drawn};
 use crate::constraints::{at_commit, in_statement};
 use crate::copy;
-use crate::database::Database;
+use crate::database::{BesideLimits, Database};
 use crate::error::SqlError;
 use crate::expression::{Environment, Kept};
 use crate::plan::Plan;
@@ -28,13 +28,13 @@ use std::sync::Arc;
 pub(super) fn insert(
     database: &Arc<Database>,
     begun: Committed,
+    limits: &BesideLimits,
     given: &Given<'_>,
     with: &Environment<'_>,
 ) -> Result<Came<Ran<Read>>, SqlError> {
     check_parameters(given)?;
     let (version, snapshot) = (begun.version, begun.snapshot);
     let source = &**snapshot.space();
-    let limits = database.beside();
     let is_copy = matches!(given.statement.statement(), Some(Statement::Copy { .. }));
     let (table, planned) = match is_copy {
         true => {
@@ -62,7 +62,7 @@ pub(super) fn insert(
     database.memory().check()?;
     let whole = Whole {
         database,
-        limits: &limits,
+        limits,
         with: *with,
         made: Made::Kept {
             table,
@@ -149,7 +149,8 @@ fn end(whole: &Whole<'_>, mut filling: Filling<'_>) -> Result<Ran<()>, Stop> {
                 has_read.check(tx)?;
                 let inserted = in_statement(tx, &whole.with, |tx| insert_kept(whole, &rows, tx));
                 let inserted = inserted.and_then(|()| at_commit(tx));
-                inserted.map_err(|error| match error.is_interruption() {
+                let is_final = |error: &SqlError| error.is_interruption() || error.is_too_large();
+                inserted.map_err(|error| match is_final(&error) {
                     true => Stop::Statement(error),
                     false => Stop::Open,
                 })?;

@@ -1,6 +1,6 @@
 //! A table's next content while it is made: the next form of each row.
 
-use crate::database::BesideLimits;
+use crate::database::{BesideLimits, CALL_SHARE};
 use crate::define::NewRows;
 use crate::error::SqlError;
 use crate::expression::Environment;
@@ -34,7 +34,7 @@ const CHANGED_SHARE: u64 = 16;
 const MANY_SHARE: u64 = 64;
 /// The most parts that write of a statement that counts as small.
 const PARTS_MAX: usize = 16;
-/// The bytes of a slice, which ends with the row that reaches them.
+/// The bytes of a slice, if it has more than a row.
 pub(super) const SLICE_BYTES: usize = 1 << 20;
 
 impl BesideLimits {
@@ -47,10 +47,26 @@ impl BesideLimits {
             false => CHANGED_SHARE,
         };
         let is_share = changed.saturating_mul(share) >= there;
-        changed > self.few && (is_share || changed > self.keys_max as u64)
+        let is_many = changed > self.few && (is_share || changed > self.keys_max as u64);
+        is_many || self.makes_all && changed > 0
     }
 
-    /// True if a statement looks at rows of small tables only, also if it joins all rows of each with all of the others.
+    /// The same bounds for a statement whose changes are too large for one call.
+    pub(super) fn making_all(self) -> Self {
+        BesideLimits {
+            from: 0,
+            makes_all: true,
+            ..self
+        }
+    }
+
+    /// True if a table has so many bytes that a change of all its rows may be too large for one call.
+    pub(super) fn is_of_many_bytes(&self, source: &dyn Source, number: u16) -> bool {
+        let bytes = source.bytes_about(number).unwrap_or(0);
+        bytes > (self.call_bytes / CALL_SHARE) as u64
+    }
+
+    /// True if a statement looks at few rows of small tables only, also if it joins all rows of each with all of the others.
     /// Rows of no table may be many.
     pub(super) fn is_small(&self, planned: &Planned, source: &dyn Source) -> bool {
         let target = match &planned.plan {
@@ -74,6 +90,9 @@ impl BesideLimits {
         }
         let joined = read.try_fold(1_u64, |joined, number| {
             let rows = source.count(number).ok()?;
+            if self.is_of_many_bytes(source, number) {
+                return None;
+            }
             Some(joined.saturating_mul(rows.max(1)))
         });
         joined.is_some_and(|joined| joined < self.from)
@@ -315,13 +334,14 @@ impl<'m> Changes<'m> {
     }
 }
 
-/// The number of the first rows that fill a slice of at most `most` rows.
+/// The number of the first rows that are a slice of at most `most` rows. One that is larger than a slice is alone: it may
+/// have as many bytes as a call.
 pub(super) fn slice_of(rows: &[Vec<Value>], most: usize) -> usize {
     let mut bytes = 0;
     let fits = |row: &&Vec<Value>| {
-        let fits = bytes < SLICE_BYTES;
+        let is_first = bytes == 0;
         bytes += bytes_of(row);
-        fits
+        is_first || bytes <= SLICE_BYTES
     };
     rows.iter().take(most).take_while(fits).count()
 }

@@ -46,6 +46,7 @@ use crate::class::Class;
 use crate::define::{fills_table, works_on_rows};
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::plan::{Plan, Planned};
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step};
 use crate::running::{now, seed};
@@ -84,10 +85,21 @@ fn may_run_beside(statement: &Prepared) -> bool {
     }
 }
 
+/// True if a statement that was undone, since its changes are too large for one call, may run aside, however few its rows are.
+fn may_run_again(statement: &Prepared) -> bool {
+    let changes_rows = |planned: &Planned| !matches!(planned.plan, Plan::Select(_));
+    statement.class() == Class::Write
+        && !(statement.sets_session() || statement.notifies())
+        && statement
+            .last_plan()
+            .is_some_and(|planned| changes_rows(&planned))
+}
+
 impl Session {
     /// Runs the next step aside, if it is such a statement, and the last of its transaction: before it, only parameters
     /// were set. `None` if it has to run in the stage.
     pub(super) async fn run_beside(&mut self, steps: &VecDeque<Step>) -> Option<Outcome> {
+        self.tried_rows = None;
         let (statement, parameters, data, rows_max) = match steps.front()? {
             Step::Execute {
                 statement,
@@ -122,14 +134,16 @@ impl Session {
                 _ => {}
             }
         }
-        if !may_run_beside(statement) {
+        let is_idle = matches!(self.state.transaction, TransactionState::Idle);
+        if !may_run_beside(statement) && !(self.is_too_large && may_run_again(statement)) {
+            self.tried_rows = self.tried_in_bytes(steps).filter(|_| is_idle);
             return None;
         }
         // For few rows the stage costs less.
-        let is_idle = matches!(self.state.transaction, TransactionState::Idle);
         let is_too_long = std::mem::take(&mut self.is_too_long);
-        self.is_tried = is_idle && !is_too_long && steps.front().is_some_and(tries);
-        if self.is_tried {
+        let is_too_large = std::mem::take(&mut self.is_too_large);
+        if is_idle && !is_too_long && steps.front().is_some_and(tries) {
+            self.tried_rows = Some(self.database.tried_rows());
             return None;
         }
         let started = now();
@@ -147,7 +161,7 @@ impl Session {
         let interrupt = self.state.interrupt.clone();
         let ran = waiting::long(|| {
             waiting::interruptible(&interrupt, None, || {
-                span.in_scope(|| self.try_beside(&given))
+                span.in_scope(|| self.try_beside(&given, is_too_large))
             })
         });
         let outcome = match ran {
@@ -156,18 +170,36 @@ impl Session {
                 Ok(()) => Outcome::Done(complete),
                 Err(error) => Outcome::Failed(error.into()),
             },
-            Ok(None) => return None,
+            Ok(None) => {
+                let may_come_back = is_idle && !is_too_large;
+                self.tried_rows = self.tried_in_bytes(steps).filter(|_| may_come_back);
+                return None;
+            }
             Err(error) => Outcome::Failed(statement.placed(error)),
         };
         spans::ended(&span, &outcome);
         Some(outcome)
     }
 
+    /// The rows up to which the stage tries a statement that may change more bytes than one call may: any number. Then it
+    /// comes back, and runs aside. `None` if no statement is refused for that.
+    pub(super) fn tried_in_bytes(&self, steps: &VecDeque<Step>) -> Option<u64> {
+        let may_come_back = |step: &Step| match step {
+            Step::Execute { statement, .. } => may_run_again(statement),
+            // Its data would be lost.
+            Step::Copy { .. } | Step::Sync | Step::Fail(_) => false,
+        };
+        let is_tried = self.database.has_small_calls()
+            && matches!(steps.get(1), Some(Step::Sync))
+            && steps.front().is_some_and(may_come_back);
+        is_tried.then_some(u64::MAX)
+    }
+
     /// True if a transaction that has run aside may have changed so many rows that next contents are made for them.
     pub(super) fn may_be_large(&self, work: &Work) -> bool {
         let few = self.database.few_rows();
         let mut changed = work.rows.changed_tables().into_iter();
-        changed.any(|(_, rows)| rows as u64 > few)
+        changed.any(|(_, rows)| rows as u64 > few) || work.rows.bytes() > self.database.call_bytes()
     }
 
     /// Commits a transaction that has run aside, if it has changed many rows. They go into next contents of their
@@ -217,8 +249,16 @@ impl Session {
         came
     }
 
-    fn try_beside(&mut self, given: &Given<'_>) -> Result<Option<Ran<Complete>>, SqlError> {
+    fn try_beside(
+        &mut self,
+        given: &Given<'_>,
+        is_too_large: bool,
+    ) -> Result<Option<Ran<Complete>>, SqlError> {
         let database = self.database.clone();
+        let mut limits = database.beside();
+        if is_too_large {
+            limits = limits.making_all();
+        }
         let (mut attempts, mut waits, mut is_open) = (0, 0, false);
         let mut again = std::mem::take(&mut self.state.again);
         let mut notices = Vec::new();
@@ -228,7 +268,8 @@ impl Session {
                 Class::Define if fills_table(given.statement.statement()) => {
                     let begun = database.committed(&state.interrupt)?;
                     let tables = table_numbers(given.statement, &&**begun.snapshot.space());
-                    let create = |with: &Environment<'_>| creating::create(&database, given, with);
+                    let create =
+                        |with: &Environment<'_>| creating::create(&database, &limits, given, with);
                     let before = given.statement.makes_temporary().then(|| {
                         let before = state.settings.clone();
                         state.settings.set_temporary(Some(state.temporary.clone()));
@@ -270,12 +311,12 @@ impl Session {
                     state.claims.begin(None, true);
                     state.claims.base = locks_rows.then(|| begun.snapshot.clone());
                     let attempt = |with: &Environment<'_>| match given.statement.inserts() {
-                        _ if is_open => open::run(&database, begun, given, with),
+                        _ if is_open => open::run(&database, begun, &limits, given, with),
                         _ if given.statement.is_query() => {
                             calls::read(&database, begun, given, with)
                         }
-                        true => insert::insert(&database, begun, given, with),
-                        false => rewrite::rewrite(&database, begun, given, with),
+                        true => insert::insert(&database, begun, &limits, given, with),
+                        false => rewrite::rewrite(&database, begun, &limits, given, with),
                     };
                     let draws = Draws::again(again, Effects::default());
                     let draws = draws.counted_in(database.memory().clone());
@@ -291,7 +332,15 @@ impl Session {
                     }
                 }
             };
-            match came? {
+            let came = match came {
+                // The call was undone: next contents are made in several.
+                Err(error) if error.is_too_large() && !limits.makes_all => {
+                    limits = limits.making_all();
+                    continue;
+                }
+                came => came?,
+            };
+            match came {
                 // It is committed: nothing can fail any more.
                 Came::Done(((mut complete, table), durable)) => {
                     complete.notices.extend(notices);

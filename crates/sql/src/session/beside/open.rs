@@ -13,7 +13,7 @@ use super::whole::{
 };
 use crate::constraints::{at_commit, in_statement};
 use crate::copy;
-use crate::database::{BesideLimits, Database};
+use crate::database::{BesideLimits, CALL_SHARE, Database};
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Kept};
 use crate::plan::write::whole_row;
@@ -54,12 +54,12 @@ struct Opened<'o> {
 pub(super) fn run(
     database: &Arc<Database>,
     begun: Committed,
+    limits: &BesideLimits,
     given: &Given<'_>,
     with: &Environment<'_>,
 ) -> Result<Came<Ran<Read>>, SqlError> {
     check_parameters(given)?;
     let (version, snapshot) = (begun.version, begun.snapshot);
-    let limits = database.beside();
     database.memory().check()?;
     let mut rows = match snapshot.open() {
         Ok(rows) => rows
@@ -67,7 +67,7 @@ pub(super) fn run(
             .counted_in(database.memory().clone()),
         Err(error) => return Came::of(error),
     };
-    let ran = read_and_change(&mut rows, (database, &limits), version, given, with);
+    let ran = read_and_change(&mut rows, (database, limits), version, given, with);
     let ran = match ran {
         Ok(Some(ran)) => ran,
         Ok(None) => return Ok(Came::InStage),
@@ -82,7 +82,7 @@ pub(super) fn run(
     };
     let opened = Opened {
         database,
-        limits: &limits,
+        limits,
         with,
         version,
     };
@@ -167,7 +167,9 @@ impl Opened<'_> {
     /// The tables that get next contents, and the number of the other changed rows.
     fn many(&self, work: &Work) -> Result<(Vec<u16>, usize), SqlError> {
         let source = &**work.snapshot.space();
-        let (mut many, mut few) = (Vec::new(), 0);
+        let (mut many, mut few) = (Vec::new(), Vec::new());
+        let most = self.limits.call_bytes / CALL_SHARE;
+        let is_heavy = work.rows.bytes() > most;
         for (table, changed) in work.rows.changed_tables() {
             let there = Source::count(&source, table)?;
             let makes = |all_new| self.limits.makes_content(changed as u64, there, all_new);
@@ -175,10 +177,21 @@ impl Opened<'_> {
             let is_many = makes(true) || (makes(false) && !work.rows.has_only_new(table)?);
             match is_many {
                 true => many.push(table),
-                false => few += changed,
+                false if is_heavy => few.push((work.rows.changed_bytes(table), changed, table)),
+                false => few.push((0, changed, table)),
             }
         }
-        Ok((many, few))
+        // Those of most bytes get next contents, too, if one call could not make all.
+        few.sort_unstable();
+        let (mut bytes, mut count) = (0, 0);
+        for (more, changed, table) in few {
+            bytes += more;
+            match bytes > most {
+                true => many.push(table),
+                false => count += changed,
+            }
+        }
+        Ok((many, count))
     }
 
     /// Makes the changes, and next contents of the tables in which they are many.

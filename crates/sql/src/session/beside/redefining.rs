@@ -49,7 +49,8 @@ pub(super) fn redefine(
         let Ok(Some(rewritten)) = Rewritten::of(tx, statement, path.path()) else {
             return Ok::<_, SqlError>(None);
         };
-        if Source::count(&*tx, rewritten.table)? < limits.from {
+        let is_small = Source::count(&*tx, rewritten.table)? < limits.from;
+        if is_small && !limits.is_of_many_bytes(&*tx, rewritten.table) {
             return Ok(None);
         }
         let Some(schema) = Source::schema(&*tx, rewritten.table) else {

@@ -35,6 +35,7 @@ pub(super) struct Trying<'t> {
 pub(super) fn rewrite(
     database: &Arc<Database>,
     begun: Committed,
+    limits: &BesideLimits,
     given: &Given<'_>,
     with: &Environment<'_>,
 ) -> Result<Came<Ran<Read>>, SqlError> {
@@ -49,8 +50,7 @@ pub(super) fn rewrite(
         return Ok(Came::Open);
     }
     let rows = Source::count(&source, rewriting.table())?;
-    let limits = database.beside();
-    if rows < limits.from {
+    if rows < limits.from && !limits.is_of_many_bytes(&source, rewriting.table()) {
         return Ok(Came::InStage);
     }
     database.memory().check()?;
@@ -59,7 +59,7 @@ pub(super) fn rewrite(
         database,
         planned: &planned,
         rewriting,
-        limits,
+        limits: limits.clone(),
         snapshot: begun.snapshot,
         with: *with,
     };

@@ -1,5 +1,5 @@
 //! A unit that the stage tries, because its statements usually look at few rows. If they walk over more rows than the stage
-//! gives them, all of it is undone, and runs in another way.
+//! gives them, or change more bytes than one call may, all of it is undone, and runs in another way.
 //!
 //! Invariant: a unit that was tried in vain leaves its session, and its steps, as they were. So the try has a stand-in of the
 //! open transaction, and a copy of all else in the session's state; both are put back as a whole. Locks of the transaction
@@ -32,6 +32,11 @@ pub(super) struct Tried {
 /// True if a step walked over more rows than the stage gives it.
 pub(super) fn is_too_long(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed(error) if error.is_too_long())
+}
+
+/// True if a step changed more bytes than one call may.
+fn is_too_large(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Failed(error) if error.is_too_large())
 }
 
 impl Unit {
@@ -90,7 +95,13 @@ impl Unit {
         let Some(tried) = self.tried.take() else {
             return ended;
         };
-        if self.outcomes.last().is_some_and(is_too_long) {
+        let interrupt = &self.state.interrupt;
+        if self.outcomes.last().is_some_and(is_too_large) && interrupt.has_rows_max() {
+            // As one that walked over too many rows.
+            interrupt.set_rows_max(0);
+            self.is_too_large = true;
+        }
+        if self.is_too_large || self.outcomes.last().is_some_and(is_too_long) {
             self.take_back(tried);
             return (End::Undo, false);
         }

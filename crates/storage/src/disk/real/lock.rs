@@ -10,7 +10,17 @@ use sardonyx_base::process::Process;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+/// True if this open file is the one at this path.
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
+        (_, Err(error)) => error.kind() != io::ErrorKind::NotFound,
+        (Err(_), _) => true,
+    }
+}
 
 /// The lock is held until this is dropped, or until the process ends.
 #[derive(Debug)]
@@ -84,5 +94,23 @@ mod tests {
         drop(lock);
         assert!(disk.lock("LOCK").unwrap().is_some());
         drop(inherited);
+    }
+
+    #[test]
+    fn a_process_that_waited_for_a_deleted_file_locks_the_one_that_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = RealDisk::open(directory.path()).unwrap();
+        let held = disk.lock("LOCK").unwrap().unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| disk.lock_waiting("LOCK").unwrap());
+            // Until it has opened the file.
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            disk.remove("LOCK").unwrap();
+            drop(held);
+            let waited = waiting.join().unwrap();
+            assert!(disk.lock("LOCK").unwrap().is_none(), "two hold it");
+            drop(waited);
+        });
+        assert!(disk.lock("LOCK").unwrap().is_some());
     }
 }

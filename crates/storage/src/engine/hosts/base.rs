@@ -23,7 +23,7 @@ use crate::remote_log::base::{
     BaseFile, BaseHead, BaseName, BasePart, ListedBases, PART_BYTES, list_bases,
 };
 use crate::remote_log::known::STORE_FILE;
-use crate::remote_log::shell::{ask, ask_boundary, ask_whole};
+use crate::remote_log::shell::{ask, ask_boundary, ask_whole_of};
 use crate::remote_log::store::{LIST_MOST, StoreError};
 use sardonyx_base::crc32c;
 use sardonyx_base::events;
@@ -218,8 +218,8 @@ pub fn read_base(
     name: &BaseName,
 ) -> Result<BaseHead, OpenError> {
     let head = name.head();
-    let read = || remote.store.read_object(&head);
-    let decoded = ask_whole(&remote.patience, read, |bytes| {
+    let read = |attempt| read_object(remote, &head, attempt);
+    let decoded = ask_whole_of(&remote.patience, read, |bytes| {
         let decoded = bytes.map(|bytes| BaseHead::decode(&head, &bytes));
         decoded.transpose().map_err(damaged)
     });
@@ -367,13 +367,29 @@ fn get_parts(
 }
 
 fn get_part(remote: &RemoteLog, object: &str, part: &BasePart) -> Result<Vec<u8>, OpenError> {
-    let read = || remote.store.read_object(object);
-    let bytes = ask_whole(&remote.patience, read, |bytes| {
-        bytes
-            .map(|bytes| check_part(object, part, bytes))
-            .transpose()
-    });
-    bytes?.ok_or_else(|| damaged(format!("{object} is missing")))
+    let read = |attempt| read_object(remote, object, attempt);
+    let check = |bytes: Option<Vec<u8>>| {
+        let bytes = bytes.ok_or_else(|| damaged(format!("{object} is missing")))?;
+        check_part(object, part, bytes)
+    };
+    ask_whole_of(&remote.patience, read, check)
+}
+
+/// An object; after the first attempt as another place has it, if the log is at several.
+fn read_object(
+    remote: &RemoteLog,
+    object: &str,
+    attempt: u32,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let store = &remote.store;
+    let elsewhere = match attempt {
+        0 => None,
+        attempt => store.read_object_elsewhere(object, attempt)?,
+    };
+    match elsewhere {
+        None => store.read_object(object),
+        found => Ok(found),
+    }
 }
 
 fn check_part(object: &str, part: &BasePart, bytes: Vec<u8>) -> Result<Vec<u8>, OpenError> {

@@ -9,9 +9,10 @@ use super::retention::oldest_kept;
 use crate::disk::Disk;
 use crate::engine::opening::{exists, take_lock};
 use crate::engine::{OpenError, RemoteLog, Replica, StorageOptions};
+use crate::log::LogPosition;
 use crate::remote_log::entry::Entry;
 use crate::remote_log::known::{Known, STORE_FILE};
-use crate::remote_log::shell::Follower;
+use crate::remote_log::shell::{Follower, now};
 use std::sync::Arc;
 
 /// Up to where a copy goes.
@@ -44,6 +45,16 @@ impl CloneUntil {
             CloneUntil::Entry(number) => known.entry.next > number,
             CloneUntil::Group(number) => known.log.group > number,
             CloneUntil::End | CloneUntil::Time(_) => false,
+        }
+    }
+
+    /// True if the log ends here, and before the place. Until a time that is over, nothing more comes.
+    fn is_missed(self, known: &Known, log: LogPosition) -> bool {
+        match self {
+            CloneUntil::End => false,
+            CloneUntil::Entry(number) => known.entry.next <= number,
+            CloneUntil::Group(number) => log.group <= number,
+            CloneUntil::Time(time) => time > now(),
         }
     }
 
@@ -83,7 +94,8 @@ pub struct Cloned {
 /// Makes a copy in a directory without a database. `progress` gets the number of bytes that came from the store.
 ///
 /// # Errors
-/// The store's, the disk's; [`OpenError::BeforeKept`] if the place is before the retained part;
+/// The store's, the disk's; [`OpenError::BeforeKept`] if the place is before the retained part; [`OpenError::BeyondEnd`] if
+/// it is behind the log's end;
 /// [`OpenError::StoreImpossible`] if there is a database.
 pub fn clone_at(
     home: &Arc<dyn Disk>,
@@ -155,6 +167,15 @@ fn clone_locked(
         }
     }
     let log = replica.end();
+    if until.is_missed(replica.known(), log) {
+        let known = *replica.known();
+        return Err(OpenError::BeyondEnd {
+            place: remote.store.place(),
+            entry: known.entry.next.saturating_sub(1),
+            group: log.group.saturating_sub(1),
+            time: known.entry.time,
+        });
+    }
     let end = replica.close();
     // From here on it follows no store.
     home.remove(STORE_FILE)?;

@@ -22,8 +22,8 @@ use crate::remote_log::entry::EntryHead;
 use crate::remote_log::known::Known;
 use crate::remote_log::known_hosts::{KnownHost, KnownHosts};
 use crate::remote_log::position::EntryPosition;
-use crate::remote_log::shell::{ask, ask_boundary, ask_entry, ask_whole, trim};
-use crate::remote_log::store::{Listed, Register, StoreError};
+use crate::remote_log::shell::{ask, ask_boundary, ask_entry, ask_whole, now, trim};
+use crate::remote_log::store::{Listed, Register};
 use crate::remote_log::trim::Trimmed;
 use sardonyx_base::events;
 
@@ -95,37 +95,53 @@ pub fn entry_time(remote: &RemoteLog, number: u64) -> Result<Option<u64>, OpenEr
 /// # Errors
 /// The store's; the register is damaged, until the next report.
 pub fn known_hosts(remote: &RemoteLog, identity: u64) -> Result<Vec<KnownHost>, OpenError> {
+    let known = register_of_hosts(remote, identity)?;
+    Ok(known.map(|known| known.hosts).unwrap_or_default())
+}
+
+fn register_of_hosts(remote: &RemoteLog, identity: u64) -> Result<Option<KnownHosts>, OpenError> {
     let read = || remote.store.read_register(Register::Hosts);
     let known = ask_whole(&remote.patience, read, |stored| {
         let known = stored.map(|stored| KnownHosts::decode(&stored.bytes));
-        known.transpose().map_err(|misread| {
-            impossible(format!(
-                "{misread}; the next report of a host replaces it, within a minute"
-            ))
+        known.transpose().map_err(|misread| RemoteLogError::Hosts {
+            place: remote.store.place(),
+            misread,
         })
     });
     match known {
-        Ok(Some(known)) if known.identity == identity => Ok(known.hosts),
-        Ok(_) => Ok(Vec::new()),
-        // The server of an earlier version, for example: no host could report there.
-        Err(OpenError::Store(RemoteLogError::Store(error @ StoreError::Refused { .. }))) => {
+        Ok(known) => Ok(known.filter(|known| known.identity == identity)),
+        // No host could report there.
+        Err(RemoteLogError::Store(error)) if error.is_unknown_request() => {
             events::warn!(%error, "no reports of hosts are found: what they need is not kept in the store");
-            Ok(Vec::new())
+            Ok(None)
         }
-        Err(error) => Err(error),
+        Err(error) => Err(error.into()),
     }
 }
 
-/// The host with the least log of those that reported since this time and can still follow from this entry on.
-fn neediest_host(
+/// The log that hosts need.
+enum Needs {
+    /// Not all hosts are known.
+    All,
+    /// That of the host with the least of it, of those that reported since this time and can still follow from this entry on.
+    From(Option<KnownHost>),
+}
+
+fn needs_of_hosts(
     remote: &RemoteLog,
     identity: u64,
     since: u64,
     first: u64,
-) -> Result<Option<KnownHost>, OpenError> {
-    let hosts = known_hosts(remote, identity)?.into_iter();
+) -> Result<Needs, OpenError> {
+    let Some(known) = register_of_hosts(remote, identity)? else {
+        return Ok(Needs::From(None));
+    };
+    if !known.knows_all(since, now()) {
+        return Ok(Needs::All);
+    }
+    let hosts = known.hosts.into_iter();
     let hosts = hosts.filter(|host| host.seen >= since && host.next_entry >= first);
-    Ok(hosts.min_by_key(|host| host.next_entry))
+    Ok(Needs::From(hosts.min_by_key(|host| host.next_entry)))
 }
 
 /// The oldest place of which a copy can be made: the oldest base after which no entry is deleted. `None`: the log's
@@ -154,7 +170,20 @@ pub fn delete_past(remote: &RemoteLog, keep: KeepInStore) -> Result<Deleted, Ope
         .ok_or_else(|| impossible(format!("{} has no database", place())))?;
     let first = ask_boundary(&*remote.store, stored.identity, &remote.patience)?.next;
     let host = match keep.hosts_since {
-        Some(since) => neediest_host(remote, stored.identity, since, first)?,
+        Some(since) => match needs_of_hosts(remote, stored.identity, since, first)? {
+            Needs::From(host) => host,
+            Needs::All => {
+                events::warn!(
+                    place = place(),
+                    "nothing is deleted from the store: the reports of the hosts were damaged, and began anew less than a day \
+                     ago, so hosts may need log that they have not reported again"
+                );
+                return Ok(Deleted {
+                    from: oldest_kept(remote, stored.identity)?,
+                    ..Deleted::default()
+                });
+            }
+        },
         None => None,
     };
     let is_old_enough = |known: &Known| keep.since.is_none_or(|since| known.entry.time <= since);
