@@ -281,8 +281,10 @@ impl Aggregate {
             (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Cidr) => SqlType::Inet,
             (AggregateKind::Minimum | AggregateKind::Maximum, of) if of.is_object() => SqlType::Oid,
             (AggregateKind::Minimum | AggregateKind::Maximum, of)
-                if !matches!(of, SqlType::Void | SqlType::Json | SqlType::Jsonb)
-                    && !of.is_record()
+                if !matches!(
+                    of,
+                    SqlType::Void | SqlType::Json | SqlType::Jsonb | SqlType::Composite(_)
+                ) && !of.is_record()
                     && !of.is_range()
                     && !of.is_bits()
                     && !of.is_form() =>

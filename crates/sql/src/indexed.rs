@@ -6,7 +6,8 @@
 
 use crate::error::{SqlError, code};
 use crate::expression::{
-    Environment, Expr, NamedColumn, Use, declared_expression, stored_check, stored_expression,
+    Comparison, Environment, Expr, ListOf, NamedColumn, Use, declared_expression, stored_check,
+    stored_expression,
 };
 use crate::index_names::{generated, is_where, spec_of, unwrapped};
 use crate::plan::choice::parts_of;
@@ -18,8 +19,9 @@ use crate::values::arithmetic::without_zeros;
 use crate::values::cast::{stored, writes_intervals};
 use crate::values::zones::SessionZone;
 use sardonyx::schema::{Declared, Schema, Value};
-use sardonyx_rows::condition::SqlCheck;
+use sardonyx_rows::condition::{SqlCheck, compare};
 use sqlparser::ast::Expr as Tree;
+use std::cmp::Ordering;
 
 /// The columns of a table for its expressions.
 pub(crate) fn named_columns(relation: &Relation) -> Vec<NamedColumn<'_>> {
@@ -172,6 +174,16 @@ impl Indexed {
         found.map(|(column, _)| *column)
     }
 
+    /// All such columns: indexes may have one expression in several spellings.
+    pub fn columns_of(&self, expr: &Expr) -> Vec<usize> {
+        if let Expr::Column(column) = expr {
+            return vec![*column];
+        }
+        let expressions = self.expressions.iter();
+        let found = expressions.filter(|(_, expression)| expression == expr);
+        found.map(|(column, _)| *column).collect()
+    }
+
     /// The columns of partial indexes whose condition follows from the parts, all of which are to hold. Each has the
     /// place of the part that is its condition, if one is. `is_sought` is true for a column if a condition is not true
     /// where the column is null.
@@ -199,6 +211,91 @@ impl Indexed {
             Some((*column, only))
         });
         conditions.collect()
+    }
+
+    /// The columns of partial indexes that have all rows that meet the parts, and perhaps others.
+    pub fn covering(&self, parts: &[Expr]) -> Vec<usize> {
+        let holds = |part: &Expr| parts.iter().any(|from| follows(part, from));
+        let conditions = self.conditions.iter();
+        let found = conditions.filter(|(_, condition)| condition.iter().all(holds));
+        found.map(|(column, _)| *column).collect()
+    }
+}
+
+/// True if a part of a condition holds wherever another one does: it is the same, or both compare one expression with
+/// constants.
+///
+/// Source: PostgreSQL 15, `predicate_implied_by_simple_clause`.
+fn follows(part: &Expr, from: &Expr) -> bool {
+    if part == from {
+        return true;
+    }
+    if let Expr::Not(inner) = part {
+        let Expr::IsNull(subject) = &**inner else {
+            return false;
+        };
+        return bound_of(from).is_some_and(|(of, ..)| of == &**subject)
+            || values_of(from, subject).is_some();
+    }
+    let Some((subject, wanted, bound)) = bound_of(part) else {
+        return false;
+    };
+    if let Some((of, given, value)) = bound_of(from) {
+        let order = compare(value.as_ref(), bound.as_ref());
+        return of == subject && order.is_some_and(|order| given_implies(given, order, wanted));
+    }
+    let is_within = |value: &Value| {
+        compare(value.as_ref(), bound.as_ref()).is_some_and(|order| wanted.accepts(order))
+    };
+    values_of(from, subject).is_some_and(|values| values.into_iter().all(is_within))
+}
+
+/// An expression that a part compares with a constant.
+fn bound_of(part: &Expr) -> Option<(&Expr, Comparison, &Value)> {
+    let Expr::Compare(comparison, sides) = part else {
+        return None;
+    };
+    match &**sides {
+        (Expr::Literal(_), Expr::Literal(_)) => None,
+        (_, Expr::Literal(Value::Null)) | (Expr::Literal(Value::Null), _) => None,
+        (of, Expr::Literal(value)) => Some((of, *comparison, value)),
+        (Expr::Literal(value), of) => Some((of, comparison.reversed(), value)),
+        _ => None,
+    }
+}
+
+/// The constants of which an expression is one, if a part says so.
+fn values_of<'p>(part: &'p Expr, subject: &Expr) -> Option<Vec<&'p Value>> {
+    let Expr::In(of, list) = part else {
+        return None;
+    };
+    let ListOf::Items(items) = &list.of else {
+        return None;
+    };
+    let value = |item: &'p Expr| match item {
+        Expr::Literal(value) if *value != Value::Null => Some(value),
+        _ => None,
+    };
+    items
+        .iter()
+        .map(value)
+        .collect::<Option<Vec<_>>>()
+        .filter(|_| **of == *subject)
+}
+
+/// True if a comparison with a value implies another one with a bound. The order is that of the value and the bound.
+fn given_implies(given: Comparison, order: Ordering, wanted: Comparison) -> bool {
+    use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Unequal};
+    match (given, wanted) {
+        (Equal, wanted) => wanted.accepts(order),
+        (Greater, Greater | GreaterOrEqual | Unequal) | (GreaterOrEqual, GreaterOrEqual) => {
+            order.is_ge()
+        }
+        (GreaterOrEqual, Greater | Unequal) => order.is_gt(),
+        (Less, Less | LessOrEqual | Unequal) | (LessOrEqual, LessOrEqual) => order.is_le(),
+        (LessOrEqual, Less | Unequal) => order.is_lt(),
+        (Unequal, Unequal) => order.is_eq(),
+        _ => false,
     }
 }
 

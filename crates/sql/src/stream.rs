@@ -11,7 +11,7 @@ use crate::rows::InputRow;
 pub(crate) use portions::SnapshotPortions;
 
 use crate::error::SqlError;
-use crate::expression::{Environment, Lists, StatementContext};
+use crate::expression::{Environment, Kept, Lists, StatementContext};
 use crate::plan::access::Path;
 use crate::plan::{Plan, Planned};
 use crate::source::{KeyRange, Source};
@@ -103,11 +103,14 @@ impl SnapshotStream {
         let Plan::Select(plan) = &self.planned.plan else {
             return Ok((0, false));
         };
+        let source = &**self.snapshot.space();
+        // Functions of the catalogue read the tables of types. Nothing else is kept: each row is computed by itself.
+        let kept = Kept::default();
+        let with = Environment::new(&self.parameters, &self.context).over(&source, &kept);
         let with = Environment {
             lists: Some(&self.lists),
-            ..Environment::new(&self.parameters, &self.context)
+            ..with
         };
-        let source = &**self.snapshot.space();
         let wanted = most.min(self.left);
         let (mut given, mut bytes) = (0, 0);
         let skip = &mut self.skip;

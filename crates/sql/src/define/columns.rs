@@ -154,11 +154,18 @@ pub(super) fn with_collation(spec: TypeSpec, name: &ast::ObjectName) -> Result<T
     }
 }
 
-/// Checks that a column's name is not reserved for the columns of indexes.
+/// The columns that every table of PostgreSQL has.
+const SYSTEM_COLUMNS: [&str; 6] = ["cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"];
+
+/// Checks that a column's name is not reserved: for the columns of indexes, and for those that every table has.
 ///
 /// # Errors
-/// `42P16` if it is reserved.
+/// `42P16` or `42701` if it is reserved.
 pub(super) fn check_column_name(name: &str) -> Result<(), SqlError> {
+    if SYSTEM_COLUMNS.contains(&name) {
+        let text = format!("column name \"{name}\" conflicts with a system column name");
+        return Err(SqlError::new(code::DUPLICATE_COLUMN, text));
+    }
     match name.starts_with(INDEX_KEY) || name.starts_with(INDEX_WHERE) {
         true => Err(SqlError::new(
             code::INVALID_TABLE_DEFINITION,

@@ -157,6 +157,25 @@ impl Place {
     }
 }
 
+/// The name at the beginning of a text, without quotes, and the text behind it.
+fn name_in(text: &str) -> (String, &str) {
+    let Some(inner) = text.strip_prefix('"') else {
+        let end = text.find([' ', '.']).unwrap_or(text.len());
+        let (name, behind) = text.split_at(end);
+        return (name.to_string(), behind);
+    };
+    let (mut name, mut rest) = (String::new(), inner);
+    while let Some((part, behind)) = rest.split_once('"') {
+        name.push_str(part);
+        match behind.strip_prefix('"') {
+            Some(behind) => rest = behind,
+            None => return (name, behind),
+        }
+        name.push('"');
+    }
+    (name + rest, "")
+}
+
 /// The properties that the first line of a node names.
 fn head_of(head: &str, place: Option<Place>) -> Vec<(String, Part)> {
     let (head, rows) = match head.split_once(" (actual rows=") {
@@ -223,26 +242,32 @@ fn head_of(head: &str, place: Option<Place>) -> Vec<(String, Part)> {
         parts.push((flag.to_string(), Part::Plain("false".to_string())));
     }
     if let Some(index) = index {
-        parts.push(("Index Name".to_string(), text(index)));
+        let (index, _) = name_in(index);
+        parts.push(("Index Name".to_string(), Part::Text(index)));
     }
     if let Some(on) = on {
-        let (name, alias) = match on.split_once(' ') {
-            Some((name, alias)) => (name, Some(alias)),
-            None => (on, None),
-        };
         let named = match kind {
             "CTE Scan" => "CTE Name",
             "Function Scan" => "Function Name",
             _ => "Relation Name",
         };
-        let (schema, name) = match name.split_once('.') {
-            Some((schema, name)) if named == "Relation Name" => (Some(schema), name),
-            _ => (None, name),
+        let (mut name, mut behind) = name_in(on);
+        let mut schema = None;
+        if let Some(local) = behind.strip_prefix('.') {
+            let (local, rest) = name_in(local);
+            behind = rest;
+            match named {
+                "Relation Name" => (schema, name) = (Some(name), local),
+                _ => name = format!("{name}.{local}"),
+            }
+        }
+        let alias = match behind.trim_start() {
+            "" => name.clone(),
+            alias => name_in(alias).0,
         };
-        let alias = alias.unwrap_or(name);
-        parts.push((named.to_string(), text(name)));
-        parts.extend(schema.map(|schema| ("Schema".to_string(), text(schema))));
-        parts.push(("Alias".to_string(), text(alias)));
+        parts.push((named.to_string(), Part::Text(name)));
+        parts.extend(schema.map(|schema| ("Schema".to_string(), Part::Text(schema))));
+        parts.push(("Alias".to_string(), Part::Text(alias)));
     }
     if let Some(rows) = rows {
         parts.push(("Actual Rows".to_string(), Part::Plain(rows.to_string())));

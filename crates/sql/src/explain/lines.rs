@@ -3,7 +3,7 @@
 use super::manner::{Manner, has_parts_above, places_of, put, read_above, scope_of_insert};
 use super::written::Names;
 use crate::expression::{Expr, Question, Subquery};
-use crate::names::name_of_primary;
+use crate::names::{name_of_primary, quoted};
 use crate::path::local;
 use crate::plan::Plan;
 use crate::plan::access::{Access, Path};
@@ -78,7 +78,7 @@ fn target_lines(
     };
     let mut lines = vec![match manner.is_verbose {
         true => format!("{what} on {}", shown.table(target.number, &target.alias)),
-        false => format!("{what} on {}", target.alias),
+        false => format!("{what} on {}", quoted(&target.alias)),
     }];
     let values = returning.map_or(&[][..], |output| &output.expressions);
     lines.extend(manner.output(&shown.names, values));
@@ -318,7 +318,10 @@ impl Shown<'_> {
             Input::Nothing => scan("Result".into(), Vec::new()),
             Input::Rows(_) => scan("Values Scan".into(), Vec::new()),
             Input::Virtual(name, _) => scan(format!("Function Scan on {name}"), Vec::new()),
-            Input::Series(series) => scan(format!("Function Scan on {}", series.name), Vec::new()),
+            Input::Series(series) => scan(
+                format!("Function Scan on {}", quoted(&series.name)),
+                Vec::new(),
+            ),
             Input::Derived(plan) => scan("Subquery Scan".into(), self.select(plan)),
             Input::Lateral(plan, arguments) => {
                 let names = self.names.shifted(0);
@@ -329,7 +332,7 @@ impl Shown<'_> {
                 )
             }
             Input::Shared(shared) => scan(
-                format!("CTE Scan on {}", shared.name),
+                format!("CTE Scan on {}", quoted(&shared.name)),
                 shared
                     .plan
                     .as_ref()
@@ -422,15 +425,10 @@ impl Shown<'_> {
     /// A table's name, and its other name in the statement.
     fn table(&self, number: u16, alias: &str) -> String {
         let kept = self.kept(number);
-        let name = match self.manner.is_verbose {
-            true => self.manner.table(kept),
-            false => kept.to_string(),
-        };
-        let is_own =
-            alias.is_empty() || alias == kept || self.manner.is_verbose && alias == local(kept);
-        match is_own {
+        let name = self.manner.table(kept);
+        match alias.is_empty() || alias == local(kept) {
             true => name,
-            false => format!("{name} {alias}"),
+            false => format!("{name} {}", quoted(alias)),
         }
     }
 
@@ -442,9 +440,10 @@ impl Shown<'_> {
                 false => "Index Scan",
             };
             let index = match index {
-                sardonyx::schema::PRIMARY => name_of_primary(self.kept(access.table)),
+                sardonyx::schema::PRIMARY => name_of_primary(local(self.kept(access.table))),
                 index => index.to_string(),
             };
+            let index = quoted(&index);
             format!("{word} using {index} on {table}")
         };
         let mut lines = vec![match &access.path {

@@ -3,7 +3,8 @@
 
 use super::written::Names;
 use crate::expression::{Expr, Scope, ScopeColumn};
-use crate::path::{local, split};
+use crate::names::quoted;
+use crate::path::{local, written_whole};
 use crate::plan::insert::InsertPlan;
 use crate::plan::join_columns::Read;
 use crate::plan::scopes::scope_of_columns;
@@ -29,10 +30,9 @@ impl Manner<'_> {
 
     /// The name of a table that is kept under this one.
     pub fn table(self, kept: &str) -> String {
-        let (schema, name) = split(kept);
         match self.is_verbose {
-            true => format!("{schema}.{name}"),
-            false => name.to_string(),
+            true => written_whole(kept),
+            false => quoted(local(kept)),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::aggregate::{Aggregate, Grouping};
 use crate::expression::{
     Comparison, Elements, Expr, List, ListOf, Question, Scope, SortKey, Subquery, is_row,
 };
+use crate::names;
 use crate::text::text_of;
 use crate::types::SqlType;
 use crate::values::arithmetic::Arithmetic;
@@ -64,8 +65,12 @@ impl<'n> Names<'n> {
             let mut columns = table.columns.iter();
             if let Some(column) = columns.find(|column| column.place == place) {
                 return match self.is_qualified {
-                    true => format!("{}.{}", table.alias, column.name),
-                    false => column.name.clone(),
+                    true => format!(
+                        "{}.{}",
+                        names::quoted(&table.alias),
+                        names::quoted(&column.name)
+                    ),
+                    false => names::quoted(&column.name),
                 };
             }
         }

@@ -164,7 +164,18 @@ fn numbered(
         true => text.clone(),
         false => with_numbers(&text, &enums, &mut |tree| compile(tree, false).map(drop))?,
     };
-    let read = user_column_of(expr, columns);
+    // A row has no form that a kept text could name.
+    let is_row = |spec: TypeSpec| is_of_user(kept_spec(spec).kind.oid());
+    if let Some(column) = column_of(expr, columns, is_row) {
+        return Err(SqlError::unsupported(format!(
+            "column \"{}\" of type {} is not supported in {}",
+            column.name,
+            column.spec.kind.name(),
+            of.words().1,
+        ))
+        .hint("A BEFORE trigger can test its fields, or compute another column of them."));
+    }
+    let read = column_of(expr, columns, |spec| is_of_user(spec.kind.oid()));
     if numbers == text && read.is_none() {
         return Ok(with_columns(text, expr, columns));
     }
@@ -387,16 +398,17 @@ fn compiled(tree: &Tree, scope: &Scope, parameters: &mut Parameters) -> Result<E
     Ok(expr)
 }
 
-/// The first column of a user's type that an expression reads.
-fn user_column_of<'n, 'c>(
+/// The first column of some types that an expression reads.
+fn column_of<'n, 'c>(
     expr: &Expr,
     columns: &'n [NamedColumn<'c>],
+    is_it: impl Fn(TypeSpec) -> bool,
 ) -> Option<&'n NamedColumn<'c>> {
     let mut found = None;
     expr.walk(&mut |part| {
         if let Expr::Column(number) = part {
             let mut columns = columns.iter().filter(|column| column.number == *number);
-            found = found.or(columns.find(|column| is_of_user(column.spec.kind.oid())));
+            found = found.or(columns.find(|column| is_it(column.spec)));
         }
     });
     found

@@ -28,19 +28,33 @@ use crate::values::search::Config;
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, ArrayElemTypeDef, CastKind, DataType, Expr as Tree};
 
-/// The elements of an array as literals; none for one of several dimensions, or with other bounds.
-fn names_in(array: Array) -> Vec<Tree> {
-    if array.bounds != [(1, array.elements.len())] {
-        return Vec::new();
+/// The elements of an array as literals, in as many levels as it has dimensions.
+///
+/// # Errors
+/// `0A000` for an array with other bounds.
+fn names_in(array: Array, cast: impl Fn(Tree) -> Tree) -> Result<Vec<Tree>, SqlError> {
+    if array.bounds.iter().any(|(first, _)| *first != 1) {
+        return Err(SqlError::unsupported(
+            "an array of names with bounds of its own is not supported",
+        ));
     }
     let literal = |name: Option<String>| match name {
         Some(name) => ast::Value::SingleQuotedString(name),
         None => ast::Value::Null,
     };
     let names = array.elements.into_iter();
-    names
-        .map(|name| Tree::Value(literal(name).into()))
-        .collect()
+    let names = names.map(|name| cast(Tree::Value(literal(name).into())));
+    let mut names: Vec<Tree> = names.collect();
+    for (_, length) in array.bounds.iter().skip(1).rev() {
+        let inner = names.chunks((*length).max(1)).map(|elements| {
+            Tree::Array(ast::Array {
+                elem: elements.to_vec(),
+                named: true,
+            })
+        });
+        names = inner.collect();
+    }
+    Ok(names)
 }
 
 impl Compiler<'_> {
@@ -98,24 +112,28 @@ impl Compiler<'_> {
         if !kind.is_object() {
             return Ok(None);
         }
-        let names = match tree {
-            Tree::Array(array) => array.elem.clone(),
-            Tree::Value(value) => match &value.value {
-                ast::Value::SingleQuotedString(text) => names_in(Array::read(text)?),
-                _ => return Ok(None),
-            },
-            _ => return Ok(None),
-        };
-        if names.is_empty() || names.iter().any(|name| matches!(name, Tree::Array(_))) {
-            return Ok(None);
-        }
         let cast = |name: Tree| Tree::Cast {
             kind: CastKind::DoubleColon,
             expr: Box::new(name),
             data_type: (**element).clone(),
             format: None,
         };
-        let casts: Vec<Tree> = names.into_iter().map(cast).collect();
+        let casts = match tree {
+            Tree::Array(array) => {
+                if array.elem.iter().any(|name| matches!(name, Tree::Array(_))) {
+                    return Ok(None);
+                }
+                array.elem.iter().cloned().map(cast).collect()
+            }
+            Tree::Value(value) => match &value.value {
+                ast::Value::SingleQuotedString(text) => names_in(Array::read(text)?, cast)?,
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        if casts.is_empty() {
+            return Ok(None);
+        }
         self.array(&casts).map(Some)
     }
 

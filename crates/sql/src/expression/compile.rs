@@ -38,7 +38,7 @@ pub(crate) struct Compiler<'a> {
     pub(super) crosses_zone: bool,
     depth: usize,
     /// The set-returning functions of the query, if they are allowed.
-    sets: Option<&'a mut RowCalls>,
+    pub(super) sets: Option<&'a mut RowCalls>,
     /// The depth at which a set-returning function is compiled as it is: it is the whole expression.
     rows_at: Option<usize>,
     /// The collation of the parts of the expression that is compiled.
@@ -105,14 +105,14 @@ impl<'a> Compiler<'a> {
         compiled
     }
 
-    /// Compiles an expression that may be a function that gives rows, in parentheses and with a field behind it too.
+    /// Compiles an expression that may be a function that gives rows, in parentheses too.
     ///
     /// # Errors
     /// As [`Compiler::compile`].
     pub fn whole(&mut self, tree: &Tree) -> Result<Typed, SqlError> {
         let mut at = self.depth + 1;
         let mut inner = tree;
-        while let Tree::CompoundFieldAccess { root: next, .. } | Tree::Nested(next) = inner {
+        while let Tree::Nested(next) = inner {
             inner = next;
             at += 1;
         }

@@ -25,6 +25,7 @@ mod compile;
 mod datum;
 mod drawing;
 mod each;
+mod elements;
 mod environment;
 mod evaluate;
 pub(crate) mod functions;
@@ -84,6 +85,7 @@ pub(crate) use compile::Compiler;
 pub(crate) use datum::Datum;
 pub(crate) use drawing::check_rights;
 pub(crate) use each::{Each, Elements};
+pub(crate) use elements::EXPANDED;
 pub(crate) use environment::{Environment, StatementContext};
 pub(crate) use evaluate::are_same;
 pub(crate) use functions::Function;
@@ -103,7 +105,7 @@ pub(crate) use system_columns::SystemColumns;
 pub(crate) use time_operators::interval_of;
 pub(crate) use trees::{parts_of_tree, row_of};
 pub(crate) use whole_rows::{
-    fields_in, is_row, not_known, row_of_field, row_of_fields, text_of_row, whole_row,
+    is_row, not_known, row_of_field, row_of_fields, text_of_row, whole_row,
 };
 
 pub(crate) use crate::values::Comparison;

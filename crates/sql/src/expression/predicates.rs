@@ -214,17 +214,64 @@ impl Compiler<'_> {
         if let (Some(left), Some(right)) = (row_of(left), row_of(right)) {
             return self.compare_tuples(&left, comparison, &right);
         }
-        if let (Some([_, _, ..]), Some(query)) = (row_of(left).as_deref(), query_of(right)) {
-            return self.compare_with_row(left, comparison, query);
+        if let (Some(values @ [_, _, ..]), Some(query)) = (row_of(left).as_deref(), query_of(right))
+        {
+            return self.compare_with_row(values, comparison, query);
         }
         let (left, right) = (self.compile(left)?, self.compile(right)?);
+        let compared = self.compare_sides(left, comparison, right)?;
+        Ok(boolean(compared, false))
+    }
+
+    /// A comparison of two values.
+    fn compare_sides(
+        &mut self,
+        left: Typed,
+        comparison: Comparison,
+        right: Typed,
+    ) -> Result<Expr, SqlError> {
         let sides = self.comparable(left, right, comparison.symbol())?;
         let sides = match self.parameters.zone() {
             None => as_days(sides),
             Some(_) => sides,
         };
-        let sides = by_order(sides);
-        Ok(boolean(Expr::Compare(comparison, Box::new(sides)), false))
+        Ok(Expr::Compare(comparison, Box::new(by_order(sides))))
+    }
+
+    /// A comparison of two rows of as many values.
+    ///
+    /// # Errors
+    /// `42883` if two of them cannot be compared.
+    pub(super) fn compare_values(
+        &mut self,
+        left: Vec<Typed>,
+        comparison: Comparison,
+        right: Vec<Typed>,
+    ) -> Result<Typed, SqlError> {
+        let mut pairs = left.into_iter().zip(right).rev();
+        if let Comparison::Equal | Comparison::Unequal = comparison {
+            let mut parts = Vec::with_capacity(pairs.len());
+            for (left, right) in pairs.rev() {
+                parts.push(self.compare_sides(left, comparison, right)?);
+            }
+            let all = match comparison {
+                Comparison::Equal => Expr::And(parts),
+                _ => Expr::Or(parts),
+            };
+            return Ok(boolean(all, false));
+        }
+        let Some((left, right)) = pairs.next() else {
+            return Err(SqlError::syntax("cannot compare rows of zero length"));
+        };
+        let mut behind = self.compare_sides(left, comparison, right)?;
+        // As [`Compiler::compare_tuples`].
+        let (strict, wide) = comparison.strict_and_wide();
+        for (left, right) in pairs {
+            let wide = self.compare_sides(left.clone(), wide, right.clone())?;
+            let strict = self.compare_sides(left, strict, right)?;
+            behind = Expr::And(vec![wide, Expr::Or(vec![strict, behind])]);
+        }
+        Ok(boolean(behind, false))
     }
 
     pub(super) fn compare_tuples(
@@ -278,6 +325,11 @@ impl Compiler<'_> {
         operator: &str,
     ) -> Result<(Expr, Expr), SqlError> {
         let (a, b) = (left.kind(), right.kind());
+        let is_row = |kind| matches!(kind, SqlType::Record | SqlType::Composite(_));
+        if a != b && is_row(a) && is_row(b) {
+            // Rows are compared by their fields.
+            return Ok((ordered(as_record(left)), ordered(as_record(right))));
+        }
         let kind = match (a, b) {
             (SqlType::Unknown, known) | (known, SqlType::Unknown) => known,
             (a, b) if a == b => a,

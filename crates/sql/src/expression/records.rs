@@ -4,8 +4,9 @@
 //! A name is a table only if no column, of this query or of one around it, has the name: PostgreSQL looks in this order.
 
 use super::compile::Compiler;
+use super::row_calls::number_of;
 use super::whole_rows::{
-    fields_in, not_known, of_whole_row, row_value, whole_row, with_whole_rows,
+    field_at, fields_in, not_known, of_whole_row, row_value, whole_row, with_whole_rows,
 };
 use super::{Expr, ScopeTable, Typed};
 use crate::error::{SqlError, code};
@@ -90,7 +91,7 @@ impl Compiler<'_> {
             match tree {
                 Tree::CompoundIdentifier(names) if let Some(table) = of_whole_row(names) => {
                     let row = self.row_of_table(table)?;
-                    match fields_in(&row) {
+                    match self.fields_of(&row) {
                         Some(fields) => values.extend(fields.into_iter().map(|(_, field)| field)),
                         None if row.kind() == SqlType::Record => return Err(not_known()),
                         None => values.push(row),
@@ -166,12 +167,32 @@ impl Compiler<'_> {
         (self.scope.find(None, &name).is_err() && around.has_row(&name)).then_some(ident)
     }
 
+    /// The fields of a row that is a value: their names and values. Those of a set-returning function's rows are fields of
+    /// the value that it has in each of them.
+    pub fn fields_of(&self, row: &Typed) -> Option<Vec<(String, Typed)>> {
+        let number = match row.expr {
+            Expr::Column(place) => number_of(place),
+            _ => None,
+        };
+        let called = number.and_then(|number| self.sets.as_ref()?.calls.get(number));
+        let Some(called) = called.filter(|_| row.kind() == SqlType::Record) else {
+            return fields_in(row);
+        };
+        let fields = fields_in(&Typed::new(called.expr.clone(), called.kind))?;
+        let fields = fields.into_iter().enumerate().map(|(at, (name, field))| {
+            let expr = field_at(&row.expr, at);
+            let spec = field.spec;
+            (name, Typed { expr, spec })
+        });
+        Some(fields.collect())
+    }
+
     /// A field of a row that is a value.
     ///
     /// # Errors
     /// `42703` if it has no such field, or if its fields are not known before it is computed.
     pub(super) fn field_of(&mut self, record: &Typed, field: &str) -> Result<Typed, SqlError> {
-        let fields = fields_in(record).unwrap_or_default().into_iter();
+        let fields = self.fields_of(record).unwrap_or_default().into_iter();
         let mut found = fields.filter(|(name, _)| name == field);
         match found.next() {
             Some((_, value)) => Ok(value),

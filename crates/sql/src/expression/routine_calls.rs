@@ -90,9 +90,9 @@ impl Compiler<'_> {
             return Ok(Some(typed));
         }
         if self.is_whole() {
-            return Err(SqlError::unsupported(format!(
-                "the function {name} gives rows: it is not supported in ROWS FROM"
-            )));
+            return Err(SqlError::unsupported(
+                "set-returning functions must appear at top level of FROM",
+            ));
         }
         self.placed_rows(typed, &name).map(Some)
     }

@@ -6,17 +6,16 @@ use super::arrays::array_kind;
 use super::cast::Coercion;
 use super::coercion;
 use super::compile::Compiler;
-use super::functions::{ELEMENT_AT, MADE, NAME_BYTE, ORDINALS, SLICE};
+use super::functions::MADE;
 use super::predicates::boolean;
 use super::trees::row_of;
-use super::{Case, Comparison, Expr, Function, List, Typed};
+use super::{Comparison, Expr, Function, List, Typed};
 use crate::error::{SqlError, code};
 use crate::expression::{Compared, OuterColumn, Question, Subquery};
-use crate::names::name_of;
 use crate::parse::selected_from;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
-use sqlparser::ast::{AccessExpr, BinaryOperator, Expr as Tree, Query, Subscript};
+use sqlparser::ast::{BinaryOperator, Expr as Tree, Query};
 use std::cmp::Ordering;
 
 /// Checks that a query has as many columns as the row that is compared with it.
@@ -60,58 +59,24 @@ impl Compiler<'_> {
                 "number of columns does not match number of values",
             ));
         }
-        let specs = asked.columns.clone();
-        let Expr::Subquery(first) = asked.expr(Question::Column(0)) else {
-            return Ok(Vec::new());
-        };
-        let columns = specs.iter().enumerate().map(|(place, spec)| Typed {
-            expr: Expr::Subquery(Box::new(Subquery {
-                question: Question::Column(place),
-                ..(*first).clone()
-            })),
-            spec: spec.with_collation(spec.collation.implicit()),
-        });
-        Ok(columns.collect())
+        Ok(asked.each_column())
     }
 
-    /// Compares a row of values with the only row of a query: null without that row, and an error if there are more.
+    /// Compares a row of values with the only row of a query, which runs once: null without that row, and an error if
+    /// there are more.
     pub(super) fn compare_with_row(
         &mut self,
-        left: &Tree,
+        left: &[&Tree],
         comparison: Comparison,
         query: &Query,
     ) -> Result<Typed, SqlError> {
-        let is_equal = match comparison {
-            Comparison::Equal => true,
-            Comparison::Unequal => false,
-            _ => return self.ordered_beside_row(left, comparison, query),
-        };
-        let is_row = self.scalar(&selected_from("true", &[], query)?)?;
-        let compared = self.compared(left, Comparison::Equal, query, false)?;
-        let case = Case {
-            arms: vec![(is_row.expr, boolean(compared, !is_equal).expr)],
-            otherwise: Expr::Literal(Value::Null),
-        };
-        Ok(boolean(Expr::Case(Box::new(case)), false))
-    }
-
-    /// Compares a row of values with the only row of a query by their order: each column is a query of its own.
-    fn ordered_beside_row(
-        &mut self,
-        left: &Tree,
-        comparison: Comparison,
-        query: &Query,
-    ) -> Result<Typed, SqlError> {
-        let left = row_of(left).unwrap_or_else(|| vec![left]);
-        let width = self.planned(query)?.columns.len();
-        check_width(width, left.len())?;
-        let names: Vec<String> = (1..=width).map(|at| format!("c{at}")).collect();
-        let mut right = Vec::with_capacity(width);
-        for name in &names {
-            let column = selected_from(name, &names, query)?;
-            right.push(Tree::Subquery(Box::new(column)));
+        let mut values = Vec::with_capacity(left.len());
+        for tree in left {
+            values.push(self.compile(tree)?);
         }
-        self.compare_tuples(&left, comparison, &right.iter().collect::<Vec<_>>())
+        let asked = self.planned(query)?;
+        check_width(asked.columns.len(), values.len())?;
+        self.compare_values(values, comparison, asked.each_column())
     }
 
     /// Compiles the test that a query has rows.
@@ -244,113 +209,6 @@ impl Compiler<'_> {
         Ok(Typed { expr, spec })
     }
 
-    /// An element of an array.
-    pub(super) fn element(&mut self, root: &Tree, chain: &[AccessExpr]) -> Result<Typed, SqlError> {
-        if let (Tree::Identifier(table), [AccessExpr::Dot(Tree::Identifier(column)), rest @ ..]) =
-            (root, chain)
-        {
-            // A column after its table's name.
-            let name = Tree::CompoundIdentifier(vec![table.clone(), column.clone()]);
-            return self.element(&name, rest);
-        }
-        if let [AccessExpr::Dot(Tree::Identifier(field)), rest @ ..] = chain
-            && let Some(name) = self.column_of_row(root, field)
-        {
-            return match rest {
-                [] => self.compile(&name),
-                rest => self.element(&name, rest),
-            };
-        }
-        if let [AccessExpr::Dot(Tree::Identifier(field))] = chain {
-            let whole = self.whole(root)?;
-            if matches!(whole.kind(), SqlType::Record | SqlType::Composite(_)) {
-                return self.field_of(&whole, &name_of(field));
-            }
-            let field = expanded(whole, &field.value)?;
-            return self.placed_rows(field, "_pg_expandarray");
-        }
-        // Earlier versions took such subscripts without parentheses.
-        if !has_subscripts(root) && !self.is_of_kept_text() {
-            return Err(SqlError::syntax("syntax error at or near \"[\""));
-        }
-        let array = self.compile(root)?;
-        if array.kind() == SqlType::Jsonb {
-            return self.part_of_json(array, chain);
-        }
-        if let (SqlType::Name, [AccessExpr::Subscript(Subscript::Index { index })]) =
-            (array.kind(), chain)
-        {
-            let parts = vec![array.expr, self.subscript(index)?];
-            let call = Expr::Call(Function(&NAME_BYTE), parts);
-            return Ok(Typed::new(call, SqlType::OneChar));
-        }
-        let Some(element) = array.kind().element() else {
-            let name = array.kind().name();
-            if array.kind() == SqlType::Hstore {
-                let text = "subscripts of hstore are not supported: use `->`";
-                return Err(SqlError::unsupported(text));
-            }
-            let text =
-                format!("cannot subscript type {name} because it does not support subscripting");
-            return Err(SqlError::new(code::DATATYPE_MISMATCH, text));
-        };
-        let is_slice =
-            |access: &AccessExpr| matches!(access, AccessExpr::Subscript(Subscript::Slice { .. }));
-        if chain.iter().any(is_slice) {
-            return self.slice(array, chain);
-        }
-        let kind = Expr::Literal(Value::Int(element.number().into()));
-        let mut parts = vec![array.expr, kind];
-        for access in chain {
-            let AccessExpr::Subscript(Subscript::Index { index }) = access else {
-                return Err(SqlError::unsupported("an array has no fields"));
-            };
-            parts.push(self.subscript(index)?);
-        }
-        Ok(Typed::new(
-            Expr::Call(Function(&ELEMENT_AT), parts),
-            element,
-        ))
-    }
-
-    fn subscript(&mut self, tree: &Tree) -> Result<Expr, SqlError> {
-        let number = self.compile(tree)?;
-        self.coerce(number, TypeSpec::plain(SqlType::Int4), Coercion::Assignment)
-    }
-
-    /// Elements of an array between bounds of each dimension. If one subscript is a slice, every other one is the last
-    /// element of a slice from 1, as in PostgreSQL.
-    fn slice(&mut self, array: Typed, chain: &[AccessExpr]) -> Result<Typed, SqlError> {
-        if matches!(array.kind(), SqlType::Int2Vector | SqlType::OidVector) {
-            let name = array.kind().name();
-            let text = format!("slices of {name} are not supported");
-            return Err(SqlError::unsupported(text));
-        }
-        let spec = array.spec;
-        let mut parts = vec![array.expr];
-        for access in chain {
-            let one = Tree::value(sqlparser::ast::Value::Number("1".into(), false));
-            let (lower, upper) = match access {
-                AccessExpr::Subscript(Subscript::Index { index }) => (Some(&one), Some(index)),
-                AccessExpr::Subscript(Subscript::Slice {
-                    lower_bound,
-                    upper_bound,
-                    stride: None,
-                }) => (lower_bound.as_ref(), upper_bound.as_ref()),
-                _ => return Err(SqlError::unsupported("a slice of an array has two bounds")),
-            };
-            for bound in [lower, upper] {
-                parts.push(Expr::Literal(Value::Bool(bound.is_some())));
-                parts.push(match bound {
-                    Some(bound) => self.subscript(bound)?,
-                    None => Expr::Literal(Value::Null),
-                });
-            }
-        }
-        let expr = Expr::Call(Function(&SLICE), parts);
-        Ok(Typed { expr, spec })
-    }
-
     fn compared(
         &mut self,
         tree: &Tree,
@@ -437,26 +295,23 @@ impl Compiler<'_> {
     }
 }
 
-/// A field of `information_schema._pg_expandarray`, by which JDBC's driver asks for the columns of keys: `x` is the
-/// element and `n` its number. Here the function itself gives the element.
-fn expanded(typed: Typed, field: &str) -> Result<Typed, SqlError> {
-    match (typed.expr, field) {
-        (Expr::Call(function, parts), "n") if function.is("_pg_expandarray") => Ok(Typed::new(
-            Expr::Call(Function(&ORDINALS), parts),
-            SqlType::Int4,
-        )),
-        (expr, "x") if typed.spec.kind == SqlType::Int2 => Ok(Typed::new(expr, SqlType::Int2)),
-        _ => Err(SqlError::new(
-            code::WRONG_OBJECT_TYPE,
-            format!(
-                "column notation .{field} applied to type {}, which is not a composite type",
-                typed.spec.kind.name()
-            ),
-        )),
-    }
-}
-
 impl Asked {
+    /// The columns of the only row: all are null without it.
+    fn each_column(self) -> Vec<Typed> {
+        let specs = self.columns.clone();
+        let Expr::Subquery(first) = self.expr(Question::Column(0)) else {
+            return Vec::new();
+        };
+        let columns = specs.iter().enumerate().map(|(place, spec)| Typed {
+            expr: Expr::Subquery(Box::new(Subquery {
+                question: Question::Column(place),
+                ..(*first).clone()
+            })),
+            spec: spec.with_collation(spec.collation.implicit()),
+        });
+        columns.collect()
+    }
+
     fn expr(self, question: Question) -> Expr {
         let query = self.draft.planned(&question, !self.arguments.is_empty());
         Expr::Subquery(Box::new(Subquery {
@@ -465,15 +320,6 @@ impl Asked {
             arguments: self.arguments,
             number: self.number,
         }))
-    }
-}
-
-/// True for an expression that PostgreSQL's grammar lets subscripts follow: a column, a parameter, or one in parentheses.
-fn has_subscripts(root: &Tree) -> bool {
-    match root {
-        Tree::Value(value) => matches!(value.value, sqlparser::ast::Value::Placeholder(_)),
-        Tree::Array(_) | Tree::Function(_) | Tree::Cast { .. } | Tree::Case { .. } => false,
-        _ => true,
     }
 }
 

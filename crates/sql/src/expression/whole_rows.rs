@@ -80,13 +80,15 @@ pub(crate) fn whole_row(table: &ScopeTable) -> Typed {
     row_value(presence, names, values)
 }
 
+/// The field of a record at a place.
+pub(super) fn field_at(record: &Expr, at: usize) -> Expr {
+    let parts = vec![record.clone(), Expr::Literal(Value::Int(at as i128))];
+    Expr::Call(Function(&ROW_FIELD), parts)
+}
+
 /// The fields of an expression that is a row: their names and values.
-pub(crate) fn fields_in(typed: &Typed) -> Option<Vec<(String, Typed)>> {
+pub(super) fn fields_in(typed: &Typed) -> Option<Vec<(String, Typed)>> {
     let expr = &typed.expr;
-    let field_at = |record: &Expr, at: usize| {
-        let parts = vec![record.clone(), Expr::Literal(Value::Int(at as i128))];
-        Expr::Call(Function(&ROW_FIELD), parts)
-    };
     if let SqlType::Composite(of) = typed.kind() {
         let record = as_record(typed.clone()).expr;
         let fields = of.fields().iter().enumerate().map(|(at, field)| {
@@ -177,13 +179,17 @@ pub(super) fn counted(expr: Expr) -> Expr {
     }
 }
 
-/// The type of the texts of rows, for a function that joins texts: the bytes of a record are no text.
+/// The type of the texts of rows, for a function that writes texts: the bytes of a record are no text, and the moments in
+/// rows have the session's zone.
 pub(crate) fn text_of_rows(function: &str, kind: SqlType) -> Option<SqlType> {
-    match (function, kind) {
-        ("concat" | "concat_ws" | "format", SqlType::Record | SqlType::RecordArray) => {
+    if !matches!(kind.single(), SqlType::Record | SqlType::Composite(_)) {
+        return None;
+    }
+    match function {
+        "concat" | "concat_ws" | "format" | "quote_literal" | "quote_nullable" => {
             Some(SqlType::Text)
         }
-        ("array_to_string", SqlType::RecordArray) => Some(SqlType::TextArray),
+        "array_to_string" if kind.element().is_some() => Some(SqlType::TextArray),
         _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! The choice of an access path to the rows of a table that meet a condition.
 
 use super::access::{Access, BoundedColumn, KeyPath, Path, RangePath, UnionPath};
+use super::costs::tested_in;
 use super::factoring::factored;
 use super::sought::{KeyColumn, Sought, UNKNOWN_COUNT, count_of, is_single};
 use crate::expression::{Comparison, Expr, List, ListOf, Subquery};
@@ -90,7 +91,7 @@ pub(crate) fn choose(
             condition: all_of(own),
             rows: relation.rows,
         },
-        filter: all_of(rest),
+        filter: tested_in(&relation.schema, rest),
         is_ordered,
     }
 }

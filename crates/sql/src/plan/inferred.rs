@@ -27,29 +27,28 @@ pub(super) fn inferred(
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
         columns.push(match written_expression(name) {
-            None => relation.column(&name_of(name))?.number,
+            None => vec![relation.column(&name_of(name))?.number],
             Some(text) => {
                 let tree = parse_expression(text)?;
                 let tree = planning.without_routines(&tree)?;
                 let typed = planning.compiler(scope).compile(&tree)?;
-                match indexed.column_of(&typed.expr) {
-                    Some(column) => column,
-                    None => return Ok(None),
-                }
+                indexed.columns_of(&typed.expr)
             }
         });
     }
     let mut compiler = planning.compiler(scope);
     let condition = predicate.map(|tree| compiler.condition(&tree, "WHERE"));
     let parts = parts_of(condition.transpose()?);
-    let implied = indexed.implied(&parts, |_| false);
+    let covering = indexed.covering(&parts);
     let schema = &relation.schema;
     Ok(unique_index(relation, |index, _| {
-        let mut key = seen_key(schema, index).map(|part| part.column);
-        let first = index.key.first().map(|part| part.column);
-        let holds = || implied.iter().any(|(column, _)| Some(*column) == first);
-        seen_key(schema, index).count() == columns.len()
-            && key.all(|column| columns.contains(&column))
+        let key: Vec<usize> = seen_key(schema, index).map(|part| part.column).collect();
+        let is_named = |part: &usize| columns.iter().any(|named| named.contains(part));
+        let is_in_key = |named: &Vec<usize>| named.iter().any(|column| key.contains(column));
+        let mut first = index.key.first().into_iter();
+        let mut holds = || first.any(|part| covering.contains(&part.column));
+        key.iter().all(is_named)
+            && columns.iter().all(is_in_key)
             && (!schema.is_partial(index) || holds())
     }))
 }

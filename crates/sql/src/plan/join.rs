@@ -9,6 +9,7 @@
 
 use super::access::Path;
 use super::choice::{all_of, choose, parts_of};
+use super::costs::tested;
 use super::draft::{FromJoin, FromNode, FromTable};
 use super::join_order::plan_inner;
 use super::tree::{Input, JoinKind, JoinNode, JoinPlan, JoinStep, SeriesOf, Side};
@@ -73,7 +74,7 @@ pub(crate) fn plan_join(
     let mut parts = parts_of(condition);
     let width = node.places().end;
     let root = plan_node(node, &mut parts, by_size);
-    (JoinPlan { root, width }, all_of(parts))
+    (JoinPlan { root, width }, tested(parts))
 }
 
 /// Compiles a part of `FROM`, and takes the conditions that this part tests.
@@ -100,7 +101,7 @@ fn with_condition(mut node: JoinNode, late: Vec<Expr>) -> JoinNode {
     if let JoinNode::Join(step) = &mut node {
         let mut parts = parts_of(step.condition.take());
         parts.extend(late);
-        step.condition = all_of(parts);
+        step.condition = tested(parts);
     }
     node
 }
@@ -285,7 +286,7 @@ pub(super) fn keys_of(
             },
         }
     }
-    (keys, all_of(others))
+    (keys, tested(others))
 }
 
 /// The sides of an equation between columns of the two sides, in the order of the sides.

@@ -137,7 +137,10 @@ impl Side {
     pub(super) fn value_of(&self, local: &dyn InputRow, column: usize) -> Result<Value, SqlError> {
         Ok(match column {
             column if Some(column) == self.presence => Value::Bool(true),
-            column if self.columns.contains(&column) => local.value(column)?.to_value(),
+            // They are in the order of their places.
+            column if self.columns.binary_search(&column).is_ok() => {
+                local.value(column)?.to_value()
+            }
             _ => Value::Null,
         })
     }

@@ -61,7 +61,7 @@ pub(crate) fn json_rows(
                 "the argument {argument} of {name} is not supported"
             )));
         };
-        typed.push(compiler.whole(tree)?);
+        typed.push(compiler.compile(tree)?);
     }
     let kinds: Vec<SqlType> = typed.iter().map(|typed| typed.kind()).collect();
     let found = FUNCTIONS.iter().find(|(known, _)| *known == name);

@@ -10,6 +10,7 @@ pub(crate) mod cascades;
 pub(crate) mod changes;
 pub(crate) mod choice;
 mod collect;
+mod costs;
 mod draft;
 mod effects;
 pub(crate) mod expansion;

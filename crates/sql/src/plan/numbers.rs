@@ -5,7 +5,7 @@
 
 use crate::expression::{Environment, Expr};
 use crate::scanned::ColumnBatch;
-use crate::types::SqlType;
+use crate::types::{FREE_SCALE, SqlType};
 use crate::values::arithmetic::Arithmetic;
 use sardonyx::schema::{Type, Value};
 use std::borrow::Cow;
@@ -99,6 +99,12 @@ impl Number {
     }
 
     fn with(self, operation: Operation, other: Number) -> Option<Number> {
+        // Each number of a column without a scale has its own digits.
+        let is_free = |scale: u8| scale == FREE_SCALE;
+        if matches!(operation, Operation::Multiply) && (is_free(self.scale) || is_free(other.scale))
+        {
+            return None;
+        }
         let scale = match operation {
             Operation::Multiply => self.scale.checked_add(other.scale)?,
             Operation::Add | Operation::Subtract => self.scale.max(other.scale),

@@ -5,7 +5,7 @@ use crate::column::ResultColumn;
 use crate::error::{SqlError, code};
 use crate::expression::functions::object_name;
 use crate::expression::{
-    Compiler, Environment, Expr, Scope, ScopeColumn, Typed, fields_in, not_known, row_of_fields,
+    Compiler, Environment, Expr, Scope, ScopeColumn, Typed, not_known, row_of_fields,
 };
 use crate::names::{name_of, parts_of};
 use crate::rows::InputRow;
@@ -141,7 +141,7 @@ fn fields_of_row(compiler: &mut Compiler<'_>, tree: &Tree) -> Result<Vec<Item>, 
     }
     let row = compiler.compile(tree)?;
     let kind = row.kind();
-    let fields = fields_in(&row).ok_or_else(|| match kind {
+    let fields = compiler.fields_of(&row).ok_or_else(|| match kind {
         SqlType::Record => not_known(),
         kind => SqlError::new(
             code::WRONG_OBJECT_TYPE,

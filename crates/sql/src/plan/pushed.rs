@@ -4,6 +4,7 @@
 //! fail. PostgreSQL tests the parts in the order of their costs, and those of equal costs as they are written. So a part
 //! is tested on bytes only if all parts before it cost more, or can neither fail nor have an effect.
 
+use super::costs::{OPERATOR, cost_of};
 use crate::error::SqlError;
 use crate::expression::{Comparison, Environment, Expr, ListOf};
 use crate::rows::InputRow;
@@ -90,33 +91,6 @@ impl<'f> Pushed<'f> {
         }
         Ok(true)
     }
-}
-
-/// The cost of an operator. PostgreSQL counts half of one for each item of a list.
-const OPERATOR: usize = 2;
-/// The cost of a subquery that runs for each row.
-const SUBQUERY: usize = 1 << 20;
-
-/// The cost of a part as PostgreSQL counts it, or less.
-fn cost_of(part: &Expr) -> usize {
-    let mut cost = 0_usize;
-    part.walk(&mut |part| {
-        cost += match part {
-            Expr::In(_, list) => list.count().unwrap_or(1),
-            Expr::Subquery(of) if !of.arguments.iter().all(Expr::is_constant) => SUBQUERY,
-            Expr::Each(_) => 1,
-            Expr::Compare(..)
-            | Expr::Distinct(..)
-            | Expr::Like(_)
-            | Expr::Arithmetic(..)
-            | Expr::Negate(..)
-            | Expr::Shift(..)
-            | Expr::Cast(..)
-            | Expr::Call(..) => OPERATOR,
-            _ => 0,
-        };
-    });
-    cost
 }
 
 /// The cost of a part that is a test, as PostgreSQL counts it, or more.

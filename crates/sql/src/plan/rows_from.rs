@@ -3,10 +3,10 @@
 use super::draft::{FromNode, FromTable, Planned};
 use super::json_rows::{json_rows, takes_json_apart};
 use super::planning::Planning;
-use super::series::{EXPANDED, expanded_array, function, routine_rows, series_node, unnest};
+use super::series::{expanded_array, function, routine_rows, series_node, unnest};
 use super::tree::Series;
 use crate::error::SqlError;
-use crate::expression::Scope;
+use crate::expression::{EXPANDED, Scope};
 use crate::names::qualified;
 use crate::parse::ROWS_FROM;
 use crate::types::TypeSpec;

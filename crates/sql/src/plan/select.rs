@@ -2,6 +2,7 @@
 //! paths are chosen for a plan.
 
 use super::choice::{WantedOrder, choose};
+use super::costs::in_order;
 use super::draft::{Draft, FromNode, FromTable};
 use super::from::plan_from;
 use super::grouping::{group_keys, grouped};
@@ -328,7 +329,7 @@ impl Draft {
             scope: self.scope,
             filter,
             grouping: self.grouping,
-            having: self.having,
+            having: in_order(self.having),
             output: Output::new(self.items),
             sort,
             is_distinct: self.is_distinct,
@@ -358,6 +359,10 @@ impl FromTable {
         order: Option<&WantedOrder>,
         is_limited: bool,
     ) -> ChosenInput {
+        let condition = match &self {
+            FromTable::Relation(_) => condition,
+            _ => in_order(condition),
+        };
         let (input, filter) = match self {
             FromTable::Relation(relation) => {
                 let choice = choose(&relation, condition, order, is_limited);

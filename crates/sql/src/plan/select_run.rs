@@ -51,7 +51,11 @@ fn catalogue_rows(
         return Ok(there);
     }
     let rows = Rc::new(compute(source, with)?);
-    if rows.len() <= CATALOGUE_ROWS_MAX {
+    // They are computed again where there is no memory to keep them.
+    let mut memory = with.memory();
+    let fits = rows.iter().try_for_each(|row| memory.take(row)).is_ok();
+    if fits && rows.len() <= CATALOGUE_ROWS_MAX {
+        memory.keep();
         let mut kept = reading.kept.catalogue.borrow_mut();
         kept.insert(key, rows.clone());
     }

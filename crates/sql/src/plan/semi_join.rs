@@ -17,6 +17,7 @@ use crate::expression::{
 use crate::hashing::{HashTable, hash_of_row};
 use crate::memory::bytes_of;
 use crate::plan::choice::{all_of, parts_of};
+use crate::plan::costs::tested;
 use crate::rows::Values;
 use crate::types::SqlType;
 use sardonyx::schema::Value;
@@ -133,7 +134,7 @@ impl SemiJoin {
         if items.is_empty() {
             return None;
         }
-        let mut condition = all_of(parts.both);
+        let mut condition = tested(parts.both);
         let mut places = BTreeSet::new();
         if let Some(condition) = &mut condition {
             condition.walk(&mut |part| {

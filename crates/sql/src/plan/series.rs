@@ -8,7 +8,7 @@ use super::scopes::{placed, scope_of_columns, together};
 use super::tree::{Series, SeriesOf};
 use crate::error::{SqlError, code};
 use crate::expression::functions::{ORDINALS, no_step};
-use crate::expression::{Environment, Expr, Scope, Subquery, is_known};
+use crate::expression::{EXPANDED, Environment, Expr, Scope, is_known};
 use crate::keywords;
 use crate::memory::outside;
 use crate::names::{name_of, qualified};
@@ -24,8 +24,6 @@ use sqlparser::ast::{
 
 /// The name of the column that `WITH ORDINALITY` adds.
 const ORDINALITY: &str = "ordinality";
-/// The function that gives elements with their numbers.
-pub(super) const EXPANDED: &str = "_pg_expandarray";
 
 /// Compiles a function in `FROM`.
 ///
@@ -42,17 +40,14 @@ pub(crate) fn function(
     let plain = qualified(name)?.1;
     let (of, spec) = one(planning, around, name, arguments)?;
     check_no_types(planning, alias)?;
-    if let (SeriesOf::Elements(array, SqlType::Composite(_)), SqlType::Composite(kind)) =
-        (&of, spec.kind)
-    {
+    let of = of.apart(spec.kind);
+    if let SeriesOf::Rows(_, kind) = of {
         let series = Series {
             name: plain,
-            of: vec![SeriesOf::Rows(array.clone(), kind)],
+            of: vec![of],
             is_numbered,
         };
-        let fields = kind.fields().iter();
-        let columns = fields.map(|field| (field.name.clone(), field.spec));
-        return series_node(series, columns.collect(), alias, start);
+        return series_node(series, columns_of_type(kind).collect(), alias, start);
     }
     let own = column_of(&plain).filter(|_| !planning.parameters.has_older_names());
     let named = match own {
@@ -121,11 +116,21 @@ pub(crate) fn unnest(
     let mut columns = Vec::with_capacity(arrays.len());
     for array in arrays {
         let (of, spec) = one(planning, around, &name, &[argument(array)])?;
+        let of = of.apart(spec.kind);
+        match of {
+            SeriesOf::Rows(_, kind) => columns.extend(columns_of_type(kind)),
+            _ => columns.push((series.name.clone(), spec)),
+        }
         series.of.push(of);
-        columns.push((series.name.clone(), spec));
     }
     check_no_types(planning, alias)?;
     series_node(series, columns, alias, start)
+}
+
+/// The columns of the rows of a composite type.
+fn columns_of_type(kind: CompositeType) -> impl Iterator<Item = (String, TypeSpec)> {
+    let fields = kind.fields().iter();
+    fields.map(|field| (field.name.clone(), field.spec))
 }
 
 /// Checks that columns of a function have no types behind their names. Earlier versions passed over these.
@@ -323,85 +328,21 @@ impl Series {
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
-        if let [SeriesOf::Routine(call)] = &self.of[..] {
-            return self.rows_of_routine(call, before, with, each);
-        }
-        if let [SeriesOf::Rows(_, of)] = &self.of[..] {
-            return self.fields_of_rows(*of, before, with, each);
-        }
         let mut sides = Vec::with_capacity(self.of.len());
         for of in &self.of {
-            sides.push(of.values(before, with)?);
+            sides.push(of.columns(before, with)?);
         }
         let mut row = Vec::with_capacity(self.of.len() + 1);
         for number in 1.. {
             row.clear();
             let mut is_row = false;
             for side in &mut sides {
-                let value = side.next();
-                is_row |= value.is_some();
-                row.push(value.unwrap_or(Value::Null));
+                is_row |= side.push_next(&mut row)?;
             }
             if self.is_numbered {
                 row.push(Value::Int(number));
             }
             if !is_row || !each(&Values(&row))? {
-                break;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Series {
-    /// The rows of an array, with their fields as columns.
-    fn fields_of_rows(
-        &self,
-        of: CompositeType,
-        before: &dyn InputRow,
-        with: &Environment<'_>,
-        each: EachRow<'_>,
-    ) -> Result<(), SqlError> {
-        let Some(rows) = self.of.first() else {
-            return Ok(());
-        };
-        let mut rows = rows.values(before, with)?;
-        for number in 1.. {
-            let Some(row) = rows.next() else {
-                break;
-            };
-            let mut row = match row {
-                Value::Text(text) => composites::values(of, &text)?,
-                _ => vec![Value::Null; of.fields().len()],
-            };
-            if self.is_numbered {
-                row.push(Value::Int(number));
-            }
-            if !each(&Values(&row))? {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn rows_of_routine(
-        &self,
-        call: &Subquery,
-        before: &dyn InputRow,
-        with: &Environment<'_>,
-        each: EachRow<'_>,
-    ) -> Result<(), SqlError> {
-        let Some(routine) = Routine::of(call) else {
-            return Ok(());
-        };
-        let table = routine.rows_from(call, before, with)?;
-        let rows = table.values.chunks(table.width.max(1));
-        for (number, row) in (1..).zip(rows) {
-            let mut row = row.to_vec();
-            if self.is_numbered {
-                row.push(Value::Int(number));
-            }
-            if !each(&Values(&row))? {
                 break;
             }
         }
@@ -453,6 +394,47 @@ pub(super) fn routine_rows(
     Ok(Some((node, scope)))
 }
 
+/// The columns of a function in `FROM`, row by row. Beside longer functions it goes on with nulls.
+enum Columns {
+    One(Given),
+    /// The fields of rows of a type.
+    Fields(CompositeType, Given),
+    /// The rows of a function, of so many values each.
+    Rows(std::vec::IntoIter<Value>, usize),
+}
+
+impl Columns {
+    /// Appends the values of the next row; true if there is one.
+    ///
+    /// # Errors
+    /// `22P02` for a row that is none of its type.
+    fn push_next(&mut self, row: &mut Vec<Value>) -> Result<bool, SqlError> {
+        match self {
+            Columns::One(values) => {
+                let value = values.next();
+                let is_row = value.is_some();
+                row.push(value.unwrap_or(Value::Null));
+                Ok(is_row)
+            }
+            Columns::Fields(of, rows) => {
+                let next = rows.next();
+                match &next {
+                    Some(Value::Text(text)) => row.extend(composites::values(*of, text)?),
+                    _ => row.extend(of.fields().iter().map(|_| Value::Null)),
+                }
+                Ok(next.is_some())
+            }
+            Columns::Rows(values, width) => {
+                let is_row = values.len() > 0;
+                let end = row.len() + *width;
+                row.extend(values.take(*width));
+                row.resize(end, Value::Null);
+                Ok(is_row)
+            }
+        }
+    }
+}
+
 /// The values of a function, one after the other.
 pub(crate) enum Given {
     Numbers { now: i128, to: i128, step: i128 },
@@ -479,6 +461,31 @@ impl SeriesOf {
             }
             Expr::Subquery(call) if call.query.gives_rows() => SeriesOf::Routine(call),
             expr => SeriesOf::Value(expr),
+        }
+    }
+
+    /// The same in `FROM`, where the fields of an array's rows are columns.
+    fn apart(self, kind: SqlType) -> SeriesOf {
+        match (self, kind) {
+            (SeriesOf::Elements(array, SqlType::Composite(_)), SqlType::Composite(kind)) => {
+                SeriesOf::Rows(array, kind)
+            }
+            (of, _) => of,
+        }
+    }
+
+    /// The columns for a row of the items before it in `FROM`.
+    ///
+    /// # Errors
+    /// Evaluation errors.
+    fn columns(&self, before: &dyn InputRow, with: &Environment<'_>) -> Result<Columns, SqlError> {
+        match self {
+            SeriesOf::Rows(_, of) => Ok(Columns::Fields(*of, self.values(before, with)?)),
+            SeriesOf::Routine(call) if let Some(routine) = Routine::of(call) => {
+                let rows = routine.rows_from(call, before, with)?;
+                Ok(Columns::Rows(rows.values.into_iter(), routine.width()))
+            }
+            _ => Ok(Columns::One(self.values(before, with)?)),
         }
     }
 

@@ -147,7 +147,7 @@ pub(crate) struct Series {
     pub is_numbered: bool,
 }
 
-/// A function's values, one in each row.
+/// A function's values: one in each row, or the columns of a row.
 #[derive(Clone, Debug)]
 pub(crate) enum SeriesOf {
     /// `generate_series`: integers from one to another, by steps.
@@ -158,7 +158,7 @@ pub(crate) enum SeriesOf {
     Rows(Expr, CompositeType),
     /// The value of a scalar function.
     Value(Expr),
-    /// The rows of a function of a user, which is the only one then.
+    /// The rows of a function of a user.
     Routine(Box<Subquery>),
 }
 

@@ -1,6 +1,7 @@
 //! Operators of numbers and dates, by the rules of PostgreSQL's types: whole numbers are checked against their width, a
 //! `numeric` has up to 38 digits.
 
+use super::exact;
 use super::infinity::{finite, infinite_moment, is_infinite};
 use super::intervals::Interval;
 use super::non_finite::{self, is_non_finite};
@@ -266,7 +267,7 @@ fn decimals(
         Arithmetic::Divide => divide(a, x, b, y),
         Arithmetic::Modulo if b == 0 => return Err(division_by_zero()),
         Arithmetic::Modulo => rest(a, x, b, y),
-        _ => return super::exact::power((a, x), (b, y)),
+        _ => return exact::power((a, x), (b, y)),
     };
     let (units, scale) = result.ok_or_else(too_large)?;
     Ok(Value::Decimal(units, scale))
@@ -303,7 +304,7 @@ pub(crate) fn sum_or_product(
         return Ok(result);
     }
     let result = if operation == Arithmetic::Multiply {
-        multiply(a, x, b, y)
+        exact::product((a, x), (b, y))
     } else {
         let scale = x.max(y);
         match (rescale(a, x, scale), rescale(b, y, scale)) {
@@ -313,23 +314,10 @@ pub(crate) fn sum_or_product(
         }
         .map(|units| (units, scale))
     };
-    let result = result.filter(|(units, _)| NonFinite::of_units(*units).is_none());
-    result.ok_or_else(|| overflow(SqlType::Numeric))
-}
-
-fn multiply(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
-    let product = match (i64::try_from(a), i64::try_from(b)) {
-        (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
-        _ => a.checked_mul(b),
-    };
-    match product {
-        Some(product) if x + y <= 38 => Some((product, x + y)),
-        // Zeros at the ends take no digits.
-        _ => {
-            let ((a, x), (b, y)) = (without_zeros(a, x), without_zeros(b, y));
-            let product = a.checked_mul(b)?;
-            (x + y <= 38).then_some((product, x + y))
-        }
+    match result.filter(|(units, _)| NonFinite::of_units(*units).is_none()) {
+        Some(result) => Ok(result),
+        None => exact::with_fewer_digits(operation, (a, x), (b, y))
+            .ok_or_else(|| overflow(SqlType::Numeric)),
     }
 }
 

@@ -19,11 +19,7 @@ pub(crate) use order::order_key;
 pub(crate) use reading::{DIMENSIONS_MAX, too_many_dimensions};
 
 use super::Comparison;
-use super::hstore::Hstore;
-use super::intervals::Interval;
-use super::json_tree::Json;
 use super::records;
-use super::search::Vector;
 use super::zones::SessionZone;
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, decode_text_in, encode_text_in, text_of};
@@ -281,26 +277,13 @@ pub(crate) fn keys(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> {
     values.map(|value| compared_as(value, kind)).collect()
 }
 
-/// A value of another type than arrays, as expressions compare it.
+/// A value as expressions compare it.
 ///
 /// # Errors
 /// `54001` for JSON that is nested too deep.
 pub(crate) fn compared_as(value: Value, kind: SqlType) -> Result<Value, SqlError> {
-    Ok(match (kind, value) {
-        (SqlType::Interval, Value::Text(text)) => Value::Int(Interval::known(&text).length()),
-        (SqlType::Tsvector, Value::Text(text)) => Value::Bytes(Vector::known(&text)?.key()),
-        (SqlType::Hstore, Value::Text(text)) => Value::Bytes(Hstore::known(&text)?.key()),
-        (SqlType::Jsonb, Value::Text(text)) => Value::Bytes(Json::known(&text)?.key()),
-        (SqlType::Record, Value::Bytes(record)) => Value::Bytes(order::record_key(&record)?),
-        (SqlType::Composite(of), Value::Text(text)) => {
-            match super::composites::to_record(of, &text)? {
-                Value::Bytes(record) => Value::Bytes(order::record_key(&record)?),
-                other => other,
-            }
-        }
-        (SqlType::Char, Value::Text(text)) => Value::Text(text.trim_end_matches(' ').to_string()),
-        (_, value) => value,
-    })
+    let own = order::order_key_of(kind, value.as_ref())?;
+    Ok(own.unwrap_or(value))
 }
 
 /// A comparison of a value with the elements of an array: with any of them, or with all.

@@ -1,9 +1,11 @@
 //! Conversion of values between types: `cast`, `::`, and assignment to a column.
 
 mod allowed;
+mod crossing;
 mod digits;
 
 pub(crate) use allowed::{Coercion, can_cast, could_be_implicit, could_cast, is_number_of};
+pub(crate) use crossing::{crosses_zone, reads_dates, writes_intervals};
 
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
 use super::arrays::Array;
@@ -229,33 +231,6 @@ pub(crate) fn cast(
     }
 }
 
-/// True if a cast from a type to another depends on the session's time zone.
-pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
-    // A time with a zone has its own, which it gets from the session's.
-    match (from.single(), to.single()) {
-        (_, SqlType::Timetz) => {
-            return !matches!(from.single(), SqlType::Timetz | SqlType::Unknown);
-        }
-        (SqlType::Timetz, _) => return false,
-        _ => {}
-    }
-    if from.is_record() {
-        return to.is_text();
-    }
-    let has_zone = |kind: SqlType| kind.single() == SqlType::Timestamptz;
-    has_zone(from) != has_zone(to) && from != SqlType::Unknown
-}
-
-/// True if a cast from a type to another reads dates, whose parts have the session's order.
-pub(crate) fn reads_dates(from: SqlType, to: SqlType) -> bool {
-    from.single().is_text() && matches!(to.single(), SqlType::Date | SqlType::Timestamp)
-}
-
-/// True if a cast from a type to another writes intervals, in the session's style.
-pub(crate) fn writes_intervals(from: SqlType, to: SqlType) -> bool {
-    from.single() == SqlType::Interval && to.single().is_text()
-}
-
 /// The same as [`cast`], in a session's time zone, which is UTC if there is none.
 ///
 /// # Errors
@@ -281,7 +256,9 @@ pub(crate) fn cast_in(
         composites::push(of, text, zone, &mut shown);
         return cast(ValueRef::Text(&shown), SqlType::Text, to, explicit);
     }
-    if let (SqlType::Composite(_), true, ValueRef::Text(text)) = (to.kind, from.is_text(), value) {
+    if let (SqlType::Composite(_), true, ValueRef::Text(text)) =
+        (to.kind.single(), from.is_text(), value)
+    {
         return decode_text_in(to.kind, text, zone);
     }
     if let (ValueRef::Text(text), Some(_), true) = (value, zone, reads_dates(from, to.kind)) {
@@ -307,7 +284,8 @@ pub(crate) fn cast_in(
             | SqlType::Interval
             | SqlType::IntervalArray
             | Record
-            | RecordArray,
+            | RecordArray
+            | SqlType::CompositeArray(_),
             kind,
             _,
         ) if kind.is_text() => {

@@ -4,10 +4,11 @@
 //!
 //! Source: the scales of results in PostgreSQL 15, `numeric_sqrt`, `numeric_exp`, `numeric_ln`, `log_var`, `power_var`.
 
-use super::arithmetic::without_zeros;
+use super::arithmetic::{Arithmetic, without_zeros};
 use super::big::Big;
 use crate::error::{SqlError, code};
-use sardonyx::schema::Value;
+use crate::types::FREE_SCALE;
+use sardonyx::schema::{NonFinite, Value};
 use std::f64::consts::LOG10_E;
 
 /// A decimal: units, and digits behind the point.
@@ -33,12 +34,57 @@ fn power_undefined(message: &str) -> SqlError {
 /// # Errors
 /// `22003` if it is too large.
 pub(crate) fn given(value: &Big, scale: i32) -> Result<Value, SqlError> {
+    let fitting = fitting(value, scale).ok_or_else(overflow)?;
+    Ok(Value::Decimal(fitting.0, fitting.1))
+}
+
+fn fitting(value: &Big, scale: i32) -> Option<Decimal> {
     let mut scale = scale.clamp(0, SCALE_MAX) as u8;
     loop {
         match value.rounded(scale) {
-            Some(units) => return Ok(Value::Decimal(units, scale)),
-            None => scale = scale.checked_sub(1).ok_or_else(overflow)?,
+            Some(units) if NonFinite::of_units(units).is_none() => return Some((units, scale)),
+            _ => scale = scale.checked_sub(1)?,
         }
+    }
+}
+
+/// The product of two numbers with all their digits; `None` if it has too many. Zeros at the end of a column without a
+/// scale are no digits.
+pub(crate) fn product(one: Decimal, other: Decimal) -> Option<Decimal> {
+    let own = |(units, scale): Decimal| match scale {
+        FREE_SCALE => without_zeros(units, scale),
+        scale => (units, scale),
+    };
+    let ((a, x), (b, y)) = (own(one), own(other));
+    let product = match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
+        _ => a.checked_mul(b),
+    };
+    match product {
+        Some(product) if i32::from(x + y) <= SCALE_MAX => Some((product, x + y)),
+        // Zeros at the ends take no digits.
+        _ => {
+            let ((a, x), (b, y)) = (without_zeros(a, x), without_zeros(b, y));
+            let product = a.checked_mul(b)?;
+            (i32::from(x + y) <= SCALE_MAX).then_some((product, x + y))
+        }
+    }
+}
+
+/// The sum, the difference or the product of two numbers, rounded to as many digits behind the point as fit; `None` if
+/// the whole part does not.
+#[cold]
+pub(crate) fn with_fewer_digits(
+    operation: Arithmetic,
+    one: Decimal,
+    other: Decimal,
+) -> Option<Decimal> {
+    let (a, b) = (big(one), big(other));
+    let (x, y) = (i32::from(one.1), i32::from(other.1));
+    match operation {
+        Arithmetic::Multiply => fitting(&a.times(&b), x + y),
+        Arithmetic::Subtract => fitting(&a.minus(&b), x.max(y)),
+        _ => fitting(&a.plus(&b), x.max(y)),
     }
 }
 

@@ -273,3 +273,21 @@ create extension if not exists plpgsql with schema pg_catalog
 
 statement error 42710
 create extension plpgsql with schema pg_catalog
+
+statement ok
+create table lengths (a interval second(3), b interval(2), c interval day to second(1), d interval, e interval year)
+
+query
+select attname, information_schema._pg_interval_type(atttypid, atttypmod) from pg_attribute where attrelid = 'lengths'::regclass and attnum > 0 order by attnum
+----
+a|SECOND(3)
+b|NULL
+c|DAY TO SECOND(1)
+d|NULL
+e|YEAR
+
+
+query
+select array_ndims('{{int,text}}'::regtype[]), 'text'::regtype = any('{{int,text},{bool,null}}'::regtype[]), 'int8'::regtype = any('{{int,text}}'::regtype[])
+----
+2|t|f

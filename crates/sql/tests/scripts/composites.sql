@@ -329,3 +329,46 @@ query
 select count(*) from pg_class where relname = 'item'
 ----
 0
+
+# Expressions of tables cannot name a row: it is refused before the table has rows.
+statement ok
+create type kept_row as (name text, price numeric)
+
+statement error 0A000
+create table reads (id int, i kept_row check (i is not null))
+----
+column "i" of type kept_row is not supported in check constraints
+HINT: A BEFORE trigger can test its fields, or compute another column of them.
+
+statement error 0A000
+create table reads (id int, i kept_row check (i::text <> 'x'))
+
+statement error 0A000
+create table reads (id int, ar kept_row[] check (array_length(ar, 1) > 0))
+----
+column "ar" of type kept_row[] is not supported in check constraints
+HINT: A BEFORE trigger can test its fields, or compute another column of them.
+
+statement error 0A000
+create table reads (id int, i kept_row, n text generated always as (i::text) stored)
+
+statement ok
+create table reads (id int, i kept_row, ar kept_row[])
+
+statement error 0A000
+create index on reads (id) where i is not null
+
+statement error 0A000
+create index on reads ((array_length(ar, 1)))
+
+statement error 0A000
+alter table reads add check ((i).price > 0)
+
+statement ok
+insert into reads values (1, '(a,1)', '{}')
+
+# The type of a column is known in a plain scan, too.
+query
+select pg_typeof(i), 'kept_row'::regtype, id from reads
+----
+kept_row|kept_row|1

@@ -240,3 +240,21 @@ explain execute p(1)
 
 statement error 0A000
 explain (buffers) select 1
+
+
+# Names are in quotes where they need some.
+statement ok
+create table "my.tab" ("A b" int primary key, c int)
+
+query
+explain select "A b" from "my.tab" where "A b" = 1
+----
+Index Scan using "my.tab_pkey" on "my.tab"
+  Index Cond: ("A b" = 1)
+
+query
+explain select 1 from "my.tab" as "X y" where "A b" > 1 and c = 2
+----
+Index Scan using "my.tab_pkey" on "my.tab" "X y"
+  Index Cond: ("A b" > 1)
+  Filter: (c = 2)

@@ -575,8 +575,8 @@ query
 EXPLAIN SELECT * FROM users WHERE age = 5 AND id > 0 AND "E mail" = 'x'
 ----
 Index Scan using users_full on users
-  Index Cond: (E mail = 'x'::text)
-  Filter: ((age = 5) AND (id > 0))
+  Index Cond: ("E mail" = 'x'::text)
+  Filter: ((id > 0) AND (age = 5))
 
 query
 EXPLAIN SELECT * FROM users WHERE age IS NOT NULL AND id > 0 ORDER BY "E mail" LIMIT 1
@@ -590,7 +590,7 @@ EXPLAIN UPDATE users SET age = 1 WHERE id > 0 AND age > 3 AND "E mail" = 'x'
 ----
 Update on users
   ->  Index Scan using users_full on users
-        Index Cond: (E mail = 'x'::text)
+        Index Cond: ("E mail" = 'x'::text)
         Filter: ((id > 0) AND (age > 3))
 
 # An index finds numbers by all of their digits.

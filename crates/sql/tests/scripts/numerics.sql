@@ -441,3 +441,57 @@ query
 select array_agg(v order by v), percentile_disc(array[0.5, 1]) within group (order by v), json_agg(v order by v) from without_scale
 ----
 {0.000000000000000001,7.5,10}|{7.5,10}|[0.000000000000000001, 7.5, 10]
+
+# Sums and products of columns without a scale: only the digits that a number has count, and a result is rounded to as many as fit.
+statement ok
+create table nq (price numeric, qty numeric)
+
+statement ok
+insert into nq select 5.25, 3 from generate_series(1, 20)
+
+query
+select sum(price * qty), avg(price * qty) from nq
+----
+315.00|15.7500000000000000
+
+query
+select price * qty, price * qty + 200, price * 2, price * 1.10, (price * qty)::text, -price * qty from nq limit 1
+----
+15.75|215.75|10.50|5.7750|15.75|-15.75
+
+query
+select count(*) from nq where price * qty - 1000 < 0
+----
+20
+
+query
+select sum(price * price), sum(price * qty * 2) from nq
+----
+551.2500|630.00
+
+query
+select max(price * qty), min(price * qty), sum(price * qty) filter (where qty > 5) from nq
+----
+15.75|15.75|NULL
+
+statement ok
+create table nz (a numeric)
+
+statement ok
+insert into nz values (1.5), (12345678901.123456789)
+
+query
+select a * a, a * a + 1000 from nz order by a
+----
+2.25|1002.25
+152415787529644883551.300259356750190521|152415787529644884551.300259356750190521
+
+query
+select sum(a * a) from nz
+----
+152415787529644883553.550259356750190521
+
+query
+select round(1.0 / 3 * 1e20 + 1e-25, 10), round(0.12345678901234567890123 * 0.98765432109876543210987, 30)
+----
+33333333333333333333.0000000000|0.121932631137021795226179713434

@@ -197,3 +197,29 @@ SELECT websearch_to_tsquery('simple', repeat('b ', 40000))
 
 statement error 54000
 SELECT plainto_tsquery('simple', repeat('b ', 40000))
+
+# Signs behind an operand mean nothing, and of equal words one counts.
+query
+select websearch_to_tsquery('simple', '<->dogs'), websearch_to_tsquery('simple', 'a(or cat'), websearch_to_tsquery('simple', 'a<b'), websearch_to_tsquery('simple', 'a ( & or <b'), websearch_to_tsquery('simple', 'a !or b')
+----
+!'dogs'|'a' | 'cat'|'a' & 'b'|'a' | 'b'|'a' | 'b'
+
+query
+select ts_rank(to_tsvector('simple', 'cat cats catsy'), 'cat:* | cat'), ts_rank(to_tsvector('simple', 'cat cats catsy'), 'cat | cat:*'), ts_rank(to_tsvector('simple', 'cat cats catsy'), 'cat & cat:*')
+----
+0.06079271|0.18237813|0.18237813
+
+statement error 2202E
+select ts_rank('{{0.1,0.2},{0.3,0.5}}', to_tsvector('simple', 'cat'), 'cat')
+----
+array of weight must be one-dimensional
+
+statement error 2202E
+select ts_rank('{}', to_tsvector('simple', 'cat'), 'cat')
+----
+array of weight must be one-dimensional
+
+statement error 2202E
+select ts_rank('{0.1,0.2}', to_tsvector('simple', 'cat'), 'cat')
+----
+array of weight is too short

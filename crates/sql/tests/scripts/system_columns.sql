@@ -148,3 +148,38 @@ select xmin from plain
 ----
 column "xmin" does not exist
 HINT: This system column is not supported. The version of a row can be a column of its own that each UPDATE counts up.
+
+# New columns cannot have the names of system columns; those of views and types can.
+statement error 42701
+create table named (ctid int)
+----
+column name "ctid" conflicts with a system column name
+
+statement error 42701
+create table named (a int, xmin int)
+----
+column name "xmin" conflicts with a system column name
+
+statement ok
+create table named (a int)
+
+statement error 42701
+alter table named add column tableoid int
+----
+column name "tableoid" conflicts with a system column name
+
+statement error 42701
+alter table named rename column a to cmax
+----
+column name "cmax" conflicts with a system column name
+
+statement error 42701
+create table made as select 1 as xmax
+----
+column name "xmax" conflicts with a system column name
+
+statement ok
+create view seen as select a as xmin from named
+
+statement ok
+create type of_rows as (ctid int)

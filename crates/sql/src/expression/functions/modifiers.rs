@@ -71,9 +71,9 @@ fn fields(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
         return none();
     }
     let name = type_name(SqlType::Interval.oid(), modifier, with)?;
-    let is_word = |c: char| !matches!(c, '(' | ')' | '0'..='9');
-    let words: String = name.chars().filter(|c| is_word(*c)).collect();
-    match words.trim_start_matches("interval").trim() {
+    let is_number = |c: char| matches!(c, '(' | ')' | '0'..='9');
+    let behind = name.strip_prefix("interval").unwrap_or_default();
+    match behind.trim_start_matches(is_number).trim() {
         "" => none(),
         fields => text(fields.to_uppercase()),
     }

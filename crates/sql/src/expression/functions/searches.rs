@@ -105,7 +105,11 @@ fn texts(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
 /// # Errors
 /// `2202E`, `22004` and `22023`.
 fn weights(a: Arguments<'_>) -> Result<[f32; 4], SqlError> {
-    let elements = Array::known(a.text(0)).elements;
+    let Array { bounds, elements } = Array::known(a.text(0));
+    if bounds.len() != 1 {
+        let text = "array of weight must be one-dimensional";
+        return Err(SqlError::new("2202E", text));
+    }
     if elements.len() < 4 {
         return Err(SqlError::new("2202E", "array of weight is too short"));
     }

@@ -88,6 +88,14 @@ impl Routine {
         }
     }
 
+    /// The number of its columns in `FROM`.
+    pub fn width(&self) -> usize {
+        match self.definition.returns.is_composite() {
+            true => self.fields.len(),
+            false => 1,
+        }
+    }
+
     /// The function of a subquery, if it is one.
     pub fn of(subquery: &Subquery) -> Option<&Routine> {
         let query: &dyn Any = &*subquery.query;

@@ -1,15 +1,15 @@
 //! The order of arrays, by bytes: element by element, nulls last, the shorter one first, then by dimensions, as in
 //! PostgreSQL (`array_cmp`). Records are ordered so by their fields (`record_cmp`), and other values by their keys.
 
-use super::Array;
+use super::{Array, element_value};
 use crate::error::{SqlError, code};
-use crate::text::decode_text;
 use crate::types::SqlType;
+use crate::values::composites;
 use crate::values::hstore::Hstore;
 use crate::values::intervals::Interval;
 use crate::values::json_tree::Json;
-use crate::values::order_bytes::{push, push_bytes, push_decimal, push_large, push_number};
-use crate::values::records::{self, of_element};
+use crate::values::order_bytes::{push, push_decimal, push_large, push_number};
+use crate::values::records;
 use crate::values::search::Vector;
 use sardonyx::schema::{Value, ValueRef};
 use std::cmp::Ordering;
@@ -30,14 +30,7 @@ pub(crate) fn order_key(text: &str, kind: SqlType) -> Result<Vec<u8>, SqlError> 
             None => key.push(NULL),
             Some(text) => {
                 key.push(ELEMENT);
-                match kind {
-                    SqlType::Jsonb => push_bytes(&Json::known(text)?.key(), &mut key),
-                    SqlType::Tsvector => push_bytes(&Vector::known(text)?.key(), &mut key),
-                    SqlType::Hstore => push_bytes(&Hstore::known(text)?.key(), &mut key),
-                    SqlType::Interval => push_number(Interval::read(text)?.length(), &mut key),
-                    SqlType::Record => push_bytes(&record_key(&of_element(text)?)?, &mut key),
-                    _ => push(&decode_text(kind, text)?, &mut key),
-                }
+                push_element(text, kind, &mut key)?;
             }
         }
     }
@@ -48,6 +41,18 @@ pub(crate) fn order_key(text: &str, kind: SqlType) -> Result<Vec<u8>, SqlError> 
         push_number((*first).into(), &mut key);
     }
     Ok(key)
+}
+
+/// Appends the key of an element. Types whose values are texts have keys of these.
+fn push_element(text: &str, kind: SqlType, key: &mut Vec<u8>) -> Result<(), SqlError> {
+    if let Some(own) = order_key_of(kind, ValueRef::Text(text))? {
+        push(&own, key);
+        return Ok(());
+    }
+    let value = element_value(kind, text)?;
+    let own = order_key_of(kind, value.as_ref())?;
+    push(own.as_ref().unwrap_or(&value), key);
+    Ok(())
 }
 
 /// The key of a value; none if the value is its own.
@@ -68,6 +73,10 @@ pub(crate) fn order_key_of(kind: SqlType, value: ValueRef<'_>) -> Result<Option<
         (SqlType::Jsonb, _) => Some(Value::Bytes(Json::known(text)?.key())),
         (SqlType::Tsvector, _) => Some(Value::Bytes(Vector::known(text)?.key())),
         (SqlType::Hstore, _) => Some(Value::Bytes(Hstore::known(text)?.key())),
+        (SqlType::Composite(of), _) => match composites::to_record(of, text)? {
+            Value::Bytes(record) => Some(Value::Bytes(record_key(&record)?)),
+            _ => None,
+        },
         (SqlType::Char, _) => Some(Value::Text(text.trim_end_matches(' ').to_string())),
         _ => None,
     })

@@ -233,7 +233,7 @@ struct WebReader<'t> {
 }
 
 /// The signs that are no part of a word, and mean nothing.
-const SIGNS: [char; 5] = ['!', '&', '|', '(', ')'];
+const SIGNS: [char; 6] = ['!', '&', '|', '(', ')', '<'];
 
 impl<'t> WebReader<'t> {
     /// The text of the next word, or of the next quotes.
@@ -262,9 +262,10 @@ impl<'t> WebReader<'t> {
         }
     }
 
-    /// Skips blanks behind an operand, and `or` before another one.
+    /// Skips blanks and signs behind an operand, and `or` before another one.
     fn skip_to_operand(&mut self) {
-        self.rest = self.rest.trim_start();
+        let is_nothing = |c: char| c.is_whitespace() || SIGNS.contains(&c);
+        self.rest = self.rest.trim_start_matches(is_nothing);
         let word = self.rest.get(..2).unwrap_or_default();
         let behind = self.rest.get(2..).unwrap_or_default();
         let is_whole = !behind.starts_with(|c: char| c == '-' || c == '_' || c.is_alphanumeric());

@@ -34,7 +34,8 @@ pub(crate) fn rank(
         return Ok(0.0);
     }
     let mut words: Vec<&Operand> = Vec::new();
-    for item in query.items() {
+    // Of equal words the last one counts, as PostgreSQL keeps the right side of an operator first.
+    for item in query.items().iter().rev() {
         if let Item::Word(operand) = item {
             words.push(operand);
         }
