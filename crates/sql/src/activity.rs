@@ -73,6 +73,8 @@ pub(crate) struct Doing {
     pub changed: i64,
     /// True while its thread waits in `pg_sleep`.
     pub sleeps: bool,
+    /// True while its client does not read the answer.
+    pub is_unread: bool,
     texts: Vec<Arc<str>>,
 }
 
@@ -212,15 +214,6 @@ impl Sessions {
         seen.collect()
     }
 
-    /// The number of sessions that connected to the database by a name.
-    pub fn count(&self, database: &str) -> usize {
-        let sessions = locked(&self.0);
-        let named = sessions.values();
-        named
-            .filter(|one| *one.identity.database == *database)
-            .count()
-    }
-
     /// The session that its client knows by a number.
     pub fn find(self: &Arc<Self>, process: u32) -> Option<Found> {
         let sessions = locked(&self.0);
@@ -280,7 +273,39 @@ impl Found {
     }
 }
 
+/// A session while its client does not read an answer: others see that, and may end it.
+#[derive(Debug)]
+pub struct Unread(Arc<Visible>);
+
+impl Unread {
+    /// Shows that the client does not read, until the result is dropped.
+    pub fn shown(&self) -> ShownUnread {
+        locked(&self.0.doing).is_unread = true;
+        ShownUnread(self.0.clone())
+    }
+
+    /// Polls for the session's end: ready once another session has ended it.
+    pub fn poll_terminated(&self, context: &Context<'_>) -> Poll<()> {
+        self.0.poll_terminated(context)
+    }
+}
+
+/// Others see that a client does not read, until this is dropped.
+#[derive(Debug)]
+pub struct ShownUnread(Arc<Visible>);
+
+impl Drop for ShownUnread {
+    fn drop(&mut self) {
+        locked(&self.0.doing).is_unread = false;
+    }
+}
+
 impl OwnEntry {
+    /// The session while its client does not read.
+    pub fn unread(&self) -> Unread {
+        Unread(self.visible.clone())
+    }
+
     /// From now on, others end its statements by this interrupt.
     pub fn set_interrupt(&self, interrupt: Arc<Interrupt>) {
         *locked(&self.visible.interrupt) = interrupt;
@@ -373,7 +398,7 @@ mod tests {
         assert_eq!(interrupt.take(), Some(Reason::Shutdown));
         let none = || Ok(());
         assert_eq!(found.wait_for_end(Duration::ZERO, none).ok(), Some(false));
-        assert_eq!((sessions.count("bank"), sessions.count("shop")), (1, 0));
+        assert_eq!(sessions.all().len(), 1);
         drop(one);
         assert_eq!(
             found.wait_for_end(Duration::from_secs(60), none).ok(),

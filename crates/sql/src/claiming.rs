@@ -10,7 +10,7 @@
 mod calls;
 
 use crate::activity::Seen;
-use crate::advisory::{Claim, Listed, Locker};
+use crate::advisory::{Claim, Key, Listed, Locker};
 use crate::claims::{RowHash, TableId};
 use crate::error::{SqlError, code};
 use crate::expression::StatementContext;
@@ -22,7 +22,7 @@ use calls::{CallLog, Calls, Rounds};
 use sardonyx::Snapshot;
 use sardonyx::schema::Value;
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A row, by its table and the hash of its key.
@@ -57,25 +57,46 @@ pub(crate) struct ClaimLog {
     calls: CallLog,
     /// The lists that parts of it read.
     listings: Vec<Listing>,
+    /// The states of sequences that it read, in the order of the reads.
+    sequences: Vec<(Box<str>, SequenceState)>,
 }
+
+/// The last number of a sequence, and true if it was drawn.
+type SequenceState = (i64, bool);
+
+/// The most states of sequences that a statement records.
+const SEQUENCES_MAX: usize = 100_000;
 
 /// The answers about sessions that a part of a statement read: the same each time.
 #[derive(Clone, Debug, Default)]
 struct Listing {
     locks: OnceLock<Arc<[Listed]>>,
     sessions: OnceLock<Arc<[Seen]>>,
+    awaited: OnceLock<Arc<BTreeMap<u64, Key>>>,
+    counts: OnceLock<Counts>,
+}
+
+/// The transactions that changed something, and the sessions so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counts {
+    pub committed: Option<u64>,
+    pub sessions: u64,
 }
 
 impl Listing {
     fn is_empty(&self) -> bool {
-        self.locks.get().is_none() && self.sessions.get().is_none()
+        self.locks.get().is_none()
+            && self.sessions.get().is_none()
+            && self.awaited.get().is_none()
+            && self.counts.get().is_none()
     }
 
     fn bytes(&self) -> usize {
         let locks = self.locks.get().map_or(0, |locks| size_of_val(&**locks));
         let sessions = self.sessions.get().into_iter().flat_map(|all| all.iter());
         let sessions = sessions.map(|seen| size_of::<Seen>() + seen.doing.text().len());
-        locks + sessions.sum::<usize>()
+        let awaited = self.awaited.get().map_or(0, |awaited| awaited.len());
+        locks + sessions.sum::<usize>() + awaited * size_of::<(u64, Key)>()
     }
 }
 
@@ -94,6 +115,7 @@ pub(crate) fn bytes_of_log(log: &ClaimLog) -> usize {
         + queries.iter().map(of_one).sum::<usize>()
         + size_of_val(log.calls.as_slice())
         + log.listings.iter().map(Listing::bytes).sum::<usize>()
+        + size_of_val(log.sequences.as_slice())
 }
 
 /// The part of a session's state that concerns claims.
@@ -109,6 +131,7 @@ pub(crate) struct SessionClaims {
     again: Option<Arc<ClaimLog>>,
     next: usize,
     next_listing: usize,
+    next_sequence: usize,
     log: ClaimLog,
     /// The calls of the statement. A part of it that runs has them.
     calls: Mutex<Calls>,
@@ -134,6 +157,7 @@ impl SessionClaims {
         self.of_changes = of_changes;
         self.next = 0;
         self.next_listing = 0;
+        self.next_sequence = 0;
         self.log = ClaimLog::default();
         self.calls = Mutex::new(match again {
             Some(again) => Calls::repeating(&again.calls),
@@ -166,6 +190,8 @@ impl SessionClaims {
             calls: RefCell::new(taken(&self.calls)),
             again: self.again.clone(),
             next: Cell::new(self.next),
+            next_sequence: Cell::new(self.next_sequence),
+            sequences: RefCell::default(),
             recorded: (self.again.as_ref())
                 .and_then(|again| again.listings.get(self.next_listing))
                 .cloned(),
@@ -180,6 +206,9 @@ impl SessionClaims {
         if let Some(claiming) = claiming {
             self.next = claiming.next.get();
             self.log.queries.append(&mut claiming.log.into_inner());
+            self.next_sequence = claiming.next_sequence.get();
+            let sequences = &mut claiming.sequences.into_inner();
+            self.log.sequences.append(sequences);
             self.calls = Mutex::new(claiming.calls.into_inner());
             if !claiming.listing.is_empty() {
                 self.next_listing += 1;
@@ -218,6 +247,8 @@ pub(crate) struct Claiming {
     again: Option<Arc<ClaimLog>>,
     next: Cell<usize>,
     log: RefCell<Vec<Recorded>>,
+    next_sequence: Cell<usize>,
+    sequences: RefCell<Vec<(Box<str>, SequenceState)>>,
     calls: RefCell<Calls>,
     /// The lists that this part read before, if the statement is run again.
     recorded: Option<Listing>,
@@ -275,6 +306,43 @@ impl Claiming {
         let sessions = &self.listing.sessions;
         let sessions = sessions.get_or_init(|| recorded().unwrap_or_else(|| list().into()));
         sessions.clone()
+    }
+
+    /// The locks for which sessions wait, in the same way.
+    pub fn awaited(&self, list: impl FnOnce() -> BTreeMap<u64, Key>) -> Arc<BTreeMap<u64, Key>> {
+        let recorded = || self.recorded.as_ref()?.awaited.get().cloned();
+        let awaited = &self.listing.awaited;
+        let awaited = awaited.get_or_init(|| recorded().unwrap_or_else(|| list().into()));
+        awaited.clone()
+    }
+
+    /// The counts of the database, in the same way.
+    pub fn counts(&self, count: impl FnOnce() -> Counts) -> Counts {
+        let recorded = || self.recorded.as_ref()?.counts.get().copied();
+        let counts = &self.listing.counts;
+        *counts.get_or_init(|| recorded().unwrap_or_else(count))
+    }
+
+    /// The state of a sequence. A statement that is run again gets those that it got before.
+    pub fn sequence_state(
+        &self,
+        name: &str,
+        read: impl FnOnce() -> Option<SequenceState>,
+    ) -> Option<SequenceState> {
+        if let Some(again) = &self.again {
+            let number = self.next_sequence.replace(self.next_sequence.get() + 1);
+            let recorded = again.sequences.get(number);
+            return match recorded.filter(|(of, _)| **of == *name) {
+                Some((_, state)) => Some(*state),
+                None => read(),
+            };
+        }
+        let state = read()?;
+        let mut sequences = self.sequences.borrow_mut();
+        if sequences.len() < SEQUENCES_MAX {
+            sequences.push((name.into(), state));
+        }
+        Some(state)
     }
 
     /// Makes a call of an advisory function that never waits, or repeats it.

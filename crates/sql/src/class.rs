@@ -167,6 +167,11 @@ pub(crate) fn may_wait(text: &str) -> bool {
     WAITING_FUNCTIONS.iter().any(|name| text.contains(name))
 }
 
+/// True if a text in lower case may call one that does not wait for another session's end.
+pub(crate) fn may_wait_itself(text: &str) -> bool {
+    text.contains("advisory_") || text.contains("pg_sleep")
+}
+
 /// True if a text in lower case may notify sessions by a function.
 pub(crate) fn notifies(text: &str) -> bool {
     text.contains("pg_notify")

@@ -117,7 +117,7 @@ mod virtual_tables;
 mod waits;
 mod write_target;
 
-pub use activity::ClientAddress;
+pub use activity::{ClientAddress, ShownUnread, Unread};
 pub use binary::{as_text, decode_binary, encode_binary};
 pub use called::{CalledProcedure, Caller, ProcedureCall};
 pub use checks::{RowFilter, enforce_checks};

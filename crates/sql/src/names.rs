@@ -2,7 +2,7 @@
 
 use crate::error::{SqlError, code};
 use crate::types::NamedCollation;
-use sqlparser::ast::{Function, Ident, ObjectName, ObjectNamePart};
+use sqlparser::ast::{Expr, Function, Ident, ObjectName, ObjectNamePart};
 
 /// The schema of unqualified names.
 pub(crate) const PUBLIC: &str = "public";
@@ -166,6 +166,18 @@ pub(crate) fn quoted(name: &str) -> String {
     match is_word && RESERVED.binary_search(&name).is_err() {
         true => name.to_string(),
         false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+/// The value of a parameter, as `SET` names it: a literal, or a word.
+pub(crate) fn value_text(value: &Expr) -> String {
+    match value {
+        Expr::Value(value) => match value.value.clone().into_string() {
+            Some(text) => text,
+            None => value.to_string(),
+        },
+        Expr::Identifier(word) => word.value.clone(),
+        other => other.to_string(),
     }
 }
 

@@ -5,10 +5,11 @@
 //! `sequences::check_rights`. So a session finds no table without the right to use it, in any part of a statement. A
 //! procedure's statements are planned with the rights of its creator, and then with all: the right to call procedures
 //! includes everything that they do. A view's query is planned likewise: the right to read the view includes its rows.
-//! Functions of users have the rights of the session that runs the statement, wherever they are called ([`Routine::code`]).
+//! Functions of users have the rights of the session that runs the statement, wherever they are called ([`Routine::rights`]).
+//! Those with `SECURITY DEFINER` have their owner's; a call of one needs the right to call procedures.
 //!
 //! [`Planning::relation`]: crate::plan::planning::Planning::relation
-//! [`Routine::code`]: crate::plan::routine::Routine::code
+//! [`Routine::rights`]: crate::plan::routine::Routine::rights
 
 use crate::error::{SqlError, code};
 use crate::path::{schema_of, shown};
@@ -105,6 +106,16 @@ impl Rights {
     /// The access to objects that are no existing table: tables to be created, procedures.
     pub(crate) fn elsewhere(&self) -> Access {
         self.others
+    }
+
+    /// True if everything that another user may do is allowed.
+    pub(crate) fn include(&self, other: &Rights) -> bool {
+        let on = |rights: &Rights, table: &String| {
+            let own = rights.tables.get(table).copied();
+            own.unwrap_or(rights.others)
+        };
+        let mut tables = self.tables.keys().chain(other.tables.keys());
+        self.others >= other.others && tables.all(|table| on(self, table) >= on(other, table))
     }
 
     /// The least that is allowed with any table.

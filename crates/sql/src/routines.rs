@@ -15,9 +15,12 @@ use crate::search_path::SearchPath;
 use crate::source::Source;
 use serde::{Deserialize, Serialize};
 use sqlparser::tokenizer::Token;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The first number of functions in the catalogue.
 const FIRST_OID: u32 = 10 << 24;
+/// The first number of users that own functions.
+const FIRST_OWNER: u32 = 12 << 24;
 /// The first number of procedures.
 const FIRST_PROCEDURE: u32 = 11 << 24;
 
@@ -46,6 +49,10 @@ pub(crate) struct RoutineDefinition {
     /// True for `SECURITY DEFINER`: it has the rights of that user.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_definer: bool,
+    /// The schemas in which its body looks up names, as `SET search_path` has them; without the clause, those of the user
+    /// that created a function with `SECURITY DEFINER`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -190,20 +197,61 @@ impl RoutineDefinition {
         all
     }
 
-    /// True if a parameter or a result has a type, or is an array of it.
-    pub fn has_type(&self, oid: u32) -> bool {
-        let returned: Vec<u32> = match &self.returns {
-            Returns::Value(kind) | Returns::Rows(kind) => vec![*kind],
-            Returns::RowOfType(kind) | Returns::RowsOfType(kind) => vec![*kind],
-            Returns::Table(columns) | Returns::Row(columns) => {
-                columns.iter().map(|(_, kind)| *kind).collect()
-            }
-            Returns::Void | Returns::Trigger | Returns::RowsOf(_) | Returns::RowOf(_) => Vec::new(),
+    /// The default of the argument at a place among all.
+    pub fn default_at(&self, place: usize) -> Option<&str> {
+        let arguments = self.all_arguments();
+        let (.., mode) = arguments.get(place)?;
+        let before = arguments.iter().take(place);
+        let given = before
+            .filter(|(.., mode)| matches!(*mode, "i" | "b"))
+            .count();
+        let parameter = self.parameters.get(given);
+        parameter
+            .filter(|_| matches!(*mode, "i" | "b"))?
+            .default
+            .as_deref()
+    }
+
+    /// The numbers of the types of its parameters and results.
+    pub fn types(&self) -> impl Iterator<Item = u32> + '_ {
+        let returned = match &self.returns {
+            Returns::Value(kind) | Returns::Rows(kind) => Some(*kind),
+            Returns::RowOfType(kind) | Returns::RowsOfType(kind) => Some(*kind),
+            _ => None,
+        };
+        let columns = match &self.returns {
+            Returns::Table(columns) | Returns::Row(columns) => columns.as_slice(),
+            _ => &[],
         };
         let parameters = self.parameters.iter().map(|one| one.kind);
         let outs = self.outs.iter().map(|one| one.kind);
-        let mut all = parameters.chain(outs).chain(returned);
-        all.any(|kind| kind == oid || kind == oid + 1)
+        let columns = columns.iter().map(|(_, kind)| *kind);
+        parameters.chain(outs).chain(returned).chain(columns)
+    }
+
+    /// True if a parameter or a result has a type, or is an array of it.
+    pub fn has_type(&self, oid: u32) -> bool {
+        self.types().any(|kind| kind == oid || kind == oid + 1)
+    }
+
+    /// The path in which its body looks up names, if that is another one than its caller's. A function with the rights of
+    /// its creator never looks in its caller's schemas, nor in the temporary one unless it names that: a caller could give
+    /// it other tables and functions.
+    pub fn own_path(&self, callers: &SearchPath, user: &str) -> Option<SearchPath> {
+        let (text, user) = match (&self.path, self.is_definer) {
+            (None, false) => return None,
+            (path, true) => (path.as_deref().unwrap_or(PUBLIC), &*self.owner),
+            (Some(path), false) => (&**path, user),
+        };
+        Some(callers.naming(text, user, !self.is_definer))
+    }
+
+    /// The table whose rows it gives, by its kept name.
+    pub fn table(&self) -> Option<&str> {
+        match &self.returns {
+            Returns::RowsOf(table) | Returns::RowOf(table) => Some(table),
+            _ => None,
+        }
     }
 
     /// True if a word of its code may be the function that notifies.
@@ -275,9 +323,27 @@ pub(crate) fn procedures(source: &dyn Source) -> Result<Vec<RoutineDefinition>, 
             is_definer: false,
             outs: Vec::new(),
             owner: String::new(),
+            path: None,
         })
     });
     found.collect()
+}
+
+/// The users other than the session's whose rights functions have, with their numbers in `pg_roles`. A dump names them as
+/// owners: these functions would have the rights of the user that loads it.
+///
+/// # Errors
+/// An error of reading the tables.
+pub(crate) fn other_owners(
+    source: &dyn Source,
+    user: &str,
+) -> Result<BTreeMap<String, u32>, SqlError> {
+    let functions = all(source)?.into_iter();
+    let owners = functions.filter(|one| one.is_definer).map(|one| one.owner);
+    let others: BTreeSet<String> = owners
+        .filter(|owner| !owner.is_empty() && *owner != user)
+        .collect();
+    Ok(others.into_iter().zip(FIRST_OWNER..).collect())
 }
 
 /// The functions of a name in a schema, or else in the first schema of a path that has some.

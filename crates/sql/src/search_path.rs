@@ -2,7 +2,7 @@
 //! before it.
 
 use crate::error::{SqlError, code};
-use crate::names::{DATABASE, is_this_database, qualified, quoted};
+use crate::names::{DATABASE, is_this_database, qualified, quoted, value_text};
 use crate::path::{
     NOWHERE, OF_CATALOGUE, OF_KEYS, PUBLIC, TEMPORARY, is_of_catalogue, is_temporary, kept, local,
     name_in_database, schema_of, unknown_schema, written_whole,
@@ -10,7 +10,7 @@ use crate::path::{
 use crate::schemas::{has_schema, is_there};
 use crate::source::Source;
 use crate::values::zones::{DateOrder, SessionZone};
-use sqlparser::ast::ObjectName;
+use sqlparser::ast::{Expr, ObjectName};
 use std::sync::Arc;
 
 /// The schemas in which a session looks up unqualified names.
@@ -62,6 +62,24 @@ impl SearchPath {
             skips_bodies: false,
             database: None,
         }
+    }
+
+    /// The same with the schemas of another parameter. That of temporary tables is looked in only if it is named, unless
+    /// `implicit` is true.
+    pub fn naming(&self, text: &str, user: &str, implicit: bool) -> SearchPath {
+        let SearchPath { schemas, .. } = SearchPath::of(text, user, None);
+        let is_looked_in = implicit || schemas.iter().any(|schema| schema == TEMPORARY);
+        SearchPath {
+            temporary: self.temporary.clone().filter(|_| is_looked_in),
+            schemas,
+            ..self.clone()
+        }
+    }
+
+    /// The schemas, as the parameter has them.
+    pub fn text(&self) -> String {
+        let names: Vec<String> = self.schemas.iter().map(|name| quoted(name)).collect();
+        names.join(", ")
     }
 
     /// In a session's time zone.
@@ -302,12 +320,7 @@ impl SearchPath {
             }
             (_, true) => self.temporary().unwrap_or(TEMPORARY).to_string(),
             (Some(schema), false) => self.said(schema).to_string(),
-            (None, false) => self.current(source)?.ok_or_else(|| {
-                SqlError::new(
-                    code::UNKNOWN_SCHEMA,
-                    "no schema has been selected to create in",
-                )
-            })?,
+            (None, false) => self.schema_for_new(source)?,
         };
         self.new_name_in(source, &schema, &name)
     }
@@ -365,9 +378,21 @@ impl SearchPath {
     /// The schema in which something is made that names none.
     ///
     /// # Errors
-    /// An error of reading the tables.
-    pub fn current(&self, source: &dyn Source) -> Result<Option<String>, SqlError> {
-        Ok(self.all(source, false)?.into_iter().next())
+    /// `3F000` if there is none, or if it is that of temporary tables, which the session does not have yet.
+    fn schema_for_new(&self, source: &dyn Source) -> Result<String, SqlError> {
+        for schema in &self.schemas {
+            let schema = self.said(schema);
+            if schema == TEMPORARY {
+                return Err(unknown_schema(TEMPORARY)
+                    .detail("The first schema of search_path is that of temporary tables, and there is none yet.")
+                    .hint("CREATE TEMPORARY TABLE makes it; or name another schema."));
+            }
+            if is_of_catalogue(schema) || has_schema(source, schema)? {
+                return Ok(schema.to_string());
+            }
+        }
+        let text = "no schema has been selected to create in";
+        Err(SqlError::new(code::UNKNOWN_SCHEMA, text))
     }
 
     /// The existing schemas of the path; with those in which names are looked up that it does not name.
@@ -411,8 +436,14 @@ pub(crate) fn of_keyspace() -> SqlError {
     .detail("The schema has the keys of Redis' clients, and is read-only to SQL.")
 }
 
+/// The value of the parameter: each value of a statement is a name, and shown as one.
+pub(crate) fn path_text(values: &[Expr]) -> String {
+    let names = values.iter().map(|value| quoted(&value_text(value)));
+    names.collect::<Vec<_>>().join(", ")
+}
+
 /// The names of a list, as `SET search_path` has them: in quotes, or folded.
-fn names_in(text: &str) -> Vec<String> {
+pub(crate) fn names_in(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {

@@ -319,20 +319,20 @@ impl Draws {
             || !changes.dropped.contains(name) && counters.lock().contains_key(name)
     }
 
-    /// The last number of a sequence as the transaction sees it; none before the first one.
-    pub fn last_of(&self, counters: &Counters, name: &str) -> Option<i64> {
-        match self.changes.sequences.made.get(name) {
-            Some(made) => made.last(),
-            None => counters.lock().get(name)?.last(),
-        }
-    }
-
     /// The last number of a sequence as the transaction sees it and true, or the first one and false.
-    pub fn state_of(&self, counters: &Counters, name: &str) -> Option<(i64, bool)> {
-        match self.changes.sequences.made.get(name) {
-            Some(made) => Some(made.state()),
-            None => Some(counters.lock().get(name)?.state()),
+    pub fn state_of(&mut self, counters: &Counters, name: &str) -> Option<(i64, bool)> {
+        let sequences = &mut self.changes.sequences;
+        if sequences.made.contains_key(name) {
+            // One with another name or other options continues after the numbers that others draw.
+            let state = |counter: &mut Counter| Ok(counter.state());
+            return sequences.with_counter(counters, name, state).ok();
         }
+        let is_dropped = sequences.dropped.contains(name);
+        let counters = counters.lock();
+        counters
+            .get(name)
+            .filter(|_| !is_dropped)
+            .map(Counter::state)
     }
 
     /// The next number.

@@ -250,7 +250,7 @@ impl UserTypes {
     /// The type of the values of a domain.
     ///
     /// # Errors
-    /// `XX001` if it is not known.
+    /// `XX001` if it is not known: an earlier version dropped it under the domain.
     pub fn base_of(&self, domain: &DomainDefinition) -> Result<TypeSpec, SqlError> {
         let kind = self.numbered(domain.base).ok_or_else(|| {
             let text = format!("type {} of a domain is not known", domain.base);
@@ -260,14 +260,18 @@ impl UserTypes {
         Ok(TypeSpec::new(kind, modifier))
     }
 
-    /// Free consecutive numbers.
-    pub fn free_oids(&self, count: u32) -> u32 {
+    /// Free consecutive numbers, other than those of types that are `named` elsewhere.
+    pub fn free_oids(&self, count: u32, named: impl Iterator<Item = u32>) -> u32 {
         let used = self.types.values().flat_map(|there| {
             let labels = there.labels.iter().map(|label| label.oid);
             let class = there.fields.as_ref().map(|_| there.class_oid());
-            labels.chain([there.oid, there.oid + 1]).chain(class)
+            let base = there.domain.as_ref().map(|domain| domain.base);
+            let fields = there.fields.iter().flatten().map(|field| field.kind);
+            let needed = base.into_iter().chain(fields).filter(|of| is_of_user(*of));
+            let own = labels.chain([there.oid, there.oid + 1]).chain(class);
+            own.chain(needed)
         });
-        let mut used: Vec<u32> = used.collect();
+        let mut used: Vec<u32> = used.chain(named).collect();
         used.sort_unstable();
         let mut first = FIRST_OID;
         for oid in used {

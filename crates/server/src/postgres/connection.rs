@@ -14,11 +14,12 @@ use crate::slow_statements::TEXT_BYTES_MAX;
 use crate::spans;
 use bytes::BytesMut;
 use sardonyx_base::channels::WAITING_BYTES_MAX;
-use sardonyx_sql::{ClientAddress, Event, Reason, SessionOptions, SqlError, code, record_error};
+use sardonyx_sql::{
+    ClientAddress, Event, Reason, SessionOptions, SqlError, Unread, code, record_error,
+};
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -31,13 +32,26 @@ struct Answered<'a> {
     user: &'a str,
     /// The span of the flight, until its first error is sent.
     span: Option<Span>,
-    /// Becomes true if one of the errors is the end of the session.
-    is_told_end: &'a AtomicBool,
+    /// The session while its client does not read.
+    unread: Unread,
 }
 
 impl Send for Answered<'_> {
+    /// Sends all of the output. A session that another one ends does not wait for its client.
     async fn send(&mut self, output: &mut BytesMut) -> io::Result<()> {
-        self.outgoing.send(output).await
+        let mut sent = pin!(self.outgoing.send(output));
+        let at_once = poll_fn(|context| Poll::Ready(sent.as_mut().poll(context))).await;
+        if let Poll::Ready(sent) = at_once {
+            return sent;
+        }
+        let _shown = self.unread.shown();
+        tokio::select! {
+            biased;
+            sent = sent => sent,
+            () = poll_fn(|context| self.unread.poll_terminated(context)) => {
+                Err(io::ErrorKind::ConnectionAborted.into())
+            }
+        }
     }
 
     fn ran<'a>(&mut self, statements: impl Iterator<Item = &'a str>, took: Duration) {
@@ -63,9 +77,6 @@ impl Send for Answered<'_> {
 
     fn told(&mut self, error: &SqlError) {
         self.shared.metrics.error(error.code);
-        if error.ends_session() {
-            self.is_told_end.store(true, Ordering::Relaxed);
-        }
         if let Some(span) = self.span.take() {
             record_error(&span, error);
         }
@@ -152,7 +163,6 @@ async fn run(
         receiver,
         outgoing,
         output,
-        is_told_end: AtomicBool::new(false),
     };
     let ended = serving.until_its_end().await;
     serving.end(ended).await
@@ -167,8 +177,6 @@ struct Serving<'a> {
     receiver: Receiver,
     outgoing: Outgoing,
     output: BytesMut,
-    /// True if the client knows that the session is ended.
-    is_told_end: AtomicBool,
 }
 
 impl Serving<'_> {
@@ -191,10 +199,10 @@ impl Serving<'_> {
                     self.answer().await?;
                     match wants {
                         _ if interrupt.reason() == Some(Reason::Disconnected) => return Ok(None),
+                        _ if self.session.is_over() => return Ok(None),
                         _ if self.session.sql().is_terminated() => {
-                            // Its statement may have ended before that: then the client does not know it yet.
-                            let unknown = !self.is_told_end.load(Ordering::Relaxed);
-                            return Ok(unknown.then(|| SqlError::interrupted(Reason::Shutdown)));
+                            // Its statement had ended before that: the client does not know it yet.
+                            return Ok(Some(SqlError::interrupted(Reason::Shutdown)));
                         }
                         Wants::End => return Ok(None),
                         _ => continue,
@@ -260,10 +268,10 @@ impl Serving<'_> {
                         shared: self.shared,
                         user: self.user,
                         span: None,
-                        is_told_end: &self.is_told_end,
+                        unread: self.session.sql().unread(),
                     };
                     self.session.notify(&mut self.output, &mut client).await?;
-                    client.outgoing.send(&mut self.output).await?;
+                    client.send(&mut self.output).await?;
                 }
             }
         }
@@ -282,12 +290,12 @@ impl Serving<'_> {
             shared,
             user: self.user,
             span: Some(span.clone()),
-            is_told_end: &self.is_told_end,
+            unread: self.session.sql().unread(),
         };
         // Pinned in its place: it is large, and handed on several times.
         let answered = pin!(async {
             self.session.run(&mut self.output, &mut client).await?;
-            client.outgoing.send(&mut self.output).await
+            client.send(&mut self.output).await
         });
         let answered = shared.gate.pass(self.entry.interrupt(), waits, answered);
         answered.instrument(span).await?;

@@ -83,6 +83,8 @@ pub struct Session {
     /// The number of Syncs that were received.
     syncs: u64,
     ended: bool,
+    /// An error was written that ends it: nothing is written behind that.
+    is_over: bool,
 }
 
 /// The next thing that a session needs.
@@ -120,12 +122,18 @@ impl Session {
             cursors_declared: 0,
             syncs: 0,
             ended: false,
+            is_over: false,
         }
     }
 
     /// The session of the SQL layer.
     pub fn sql(&self) -> &sardonyx_sql::Session {
         &self.sql
+    }
+
+    /// True if an error that ends it was written: the connection is to be closed.
+    pub fn is_over(&self) -> bool {
+        self.is_over
     }
 
     /// The error of a client that is lost while it copies data in: the copy and its transaction are given up.

@@ -1,8 +1,10 @@
 //! `pg_cancel_backend` and `pg_terminate_backend` over sockets: the answers of sessions that others end, idle, in a
 //! transaction and in a statement.
 
-use crate::common::{Running, Socket, postgres_alone, query};
+use crate::common::{Running, Socket, extended, postgres_alone, query, sync};
 use postgres::Client;
+use sardonyx_server::Server;
+use std::time::Duration;
 
 /// A client with its session's number, by its cancel key.
 fn begin(running: &Running) -> (Socket, u32) {
@@ -42,19 +44,7 @@ fn is_ended(socket: &mut Socket) {
 
 /// Waits until a session is in a statement that sleeps.
 fn until_it_sleeps(client: &mut Client, number: u32) {
-    let text = format!(
-        "SELECT wait_event FROM pg_stat_activity WHERE pid = {number} AND state = 'active'"
-    );
-    loop {
-        let rows = client.query(&text, &[]).unwrap();
-        if rows
-            .iter()
-            .any(|row| row.get::<_, Option<String>>(0).as_deref() == Some("PgSleep"))
-        {
-            return;
-        }
-        std::thread::yield_now();
-    }
+    until_it_waits(client, number, "active PgSleep");
 }
 
 #[test]
@@ -129,4 +119,87 @@ fn a_statement_that_is_cancelled_fails_and_its_session_goes_on() {
     assert!(!call(&mut client, "pg_cancel_backend", 4_000_000));
     socket.send(&query("SELECT 1"));
     assert_eq!(socket.until(b'Z'), "TDCZ");
+}
+
+/// Waits until a session is seen to wait for something.
+fn until_it_waits(client: &mut Client, number: u32, event: &str) {
+    let text =
+        format!("SELECT state || ' ' || wait_event FROM pg_stat_activity WHERE pid = {number}");
+    for _ in 0..2000 {
+        let rows = client.query(&text, &[]).unwrap();
+        let seen = rows.first().and_then(|row| row.get::<_, Option<String>>(0));
+        if seen.as_deref() == Some(event) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("no session waits so: {event}");
+}
+
+/// A table with a row, and statements that a client sends at once behind one that sleeps.
+fn pipelined() -> Vec<u8> {
+    let mut sent = query("SELECT pg_sleep(1000)");
+    sent.extend(query("TRUNCATE kept"));
+    sent.extend(query("CREATE TABLE made (a int)"));
+    sent.extend(query("INSERT INTO kept VALUES (2)"));
+    for text in ["DROP TABLE kept", "SELECT 1"] {
+        sent.extend(extended(text));
+        sent.extend(sync());
+    }
+    sent
+}
+
+/// The rows of the table, and the tables that were made.
+fn is_kept(client: &mut Client) {
+    let text = "SELECT (SELECT count(*) FROM kept), (SELECT count(*) FROM pg_class WHERE relname = 'made')";
+    let row = client.query_one(text, &[]).unwrap();
+    assert_eq!([row.get::<_, i64>(0), row.get::<_, i64>(1)], [1, 0]);
+}
+
+#[test]
+fn nothing_that_a_client_has_sent_runs_behind_the_end_of_its_session() {
+    let running = Running::start(postgres_alone());
+    let mut client = running.client();
+    client
+        .batch_execute("CREATE TABLE kept (id int PRIMARY KEY); INSERT INTO kept VALUES (1)")
+        .unwrap();
+    let (mut socket, number) = begin(&running);
+    socket.send(&pipelined());
+    until_it_sleeps(&mut client, number);
+    assert!(call(&mut client, "pg_terminate_backend", number));
+    is_ended(&mut socket);
+    is_kept(&mut client);
+}
+
+#[test]
+fn nothing_that_a_client_has_sent_runs_behind_the_end_of_the_server() {
+    let mut options = postgres_alone();
+    options.limits.drain = Duration::from_secs(2);
+    let mut running = Running::start(options);
+    let mut client = running.client();
+    client
+        .batch_execute("CREATE TABLE kept (id int PRIMARY KEY); INSERT INTO kept VALUES (1)")
+        .unwrap();
+    let (mut socket, number) = begin(&running);
+    socket.send(&pipelined());
+    until_it_sleeps(&mut client, number);
+    drop(client);
+    running.server.take().unwrap().stop();
+    is_ended(&mut socket);
+    running.server = Some(Server::start(running.database.clone(), postgres_alone()).unwrap());
+    is_kept(&mut running.client());
+}
+
+#[test]
+fn a_session_whose_client_does_not_read_is_seen_and_ended() {
+    let running = Running::start(postgres_alone());
+    let mut client = running.client();
+    let (mut socket, number) = begin(&running);
+    socket.send(&query(
+        "SELECT repeat('x', 1000000) FROM generate_series(1, 40)",
+    ));
+    until_it_waits(&mut client, number, "active ClientWrite");
+    // The end is awaited for less than the time for which a client may read nothing.
+    let text = format!("SELECT pg_terminate_backend({number}, 20000)");
+    assert!(client.query_one(&text, &[]).unwrap().get::<_, bool>(0));
 }

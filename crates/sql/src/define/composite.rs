@@ -1,6 +1,6 @@
 //! `CREATE TYPE … AS (…)`: composite types.
 
-use super::type_names::check_new_name;
+use super::type_names::{check_new_name, free_oids};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::name_of;
@@ -50,7 +50,7 @@ pub(super) fn create(
     }
     let mut types = UserTypes::clone(&*UserTypes::of(tx.view())?);
     let made = UserType {
-        oid: types.free_oids(3),
+        oid: free_oids(tx, &types, 3)?,
         labels: Vec::new(),
         domain: None,
         fields: Some(fields),

@@ -9,7 +9,7 @@
 use super::checks::check_of;
 use super::default;
 use super::options::skipped;
-use super::type_names::{check_new_name, columns_of_type};
+use super::type_names::{check_new_name, columns_of_type, free_oids};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::{Expr, Typed, with_names};
@@ -91,7 +91,7 @@ pub(super) fn create(
         return Err(SqlError::syntax("conflicting NULL/NOT NULL constraints"));
     }
     let mut types = UserTypes::clone(&*UserTypes::of(tx.view())?);
-    let oid = types.free_oids(2);
+    let oid = free_oids(tx, &types, 2)?;
     let made = UserType {
         oid,
         labels: Vec::new(),

@@ -2,6 +2,7 @@
 
 use super::comment::forget;
 use super::constraint::{check_not_referred, drop_constraint};
+use super::dependents::cascades_to;
 use super::index::forget_index;
 use super::options::refuse;
 use super::options::skipped;
@@ -18,6 +19,7 @@ use crate::relation::{
 };
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights};
+use crate::routines::all as functions;
 use crate::schemas::has_schema;
 use crate::search_path::SearchPath;
 use crate::sequence_names::renamed;
@@ -52,7 +54,8 @@ pub(super) fn tables(
         let wanted = (word, if_exists, is_materialized);
         relations.extend(to_drop(tx, &name, wanted, &mut complete)?);
     }
-    drop_all(tx, relations, cascade)?;
+    let dropped = drop_all(tx, relations, cascade)?;
+    complete.notices.extend(cascades_to(&dropped));
     Ok(complete)
 }
 
@@ -93,24 +96,39 @@ pub(crate) fn drop_kept(
     tx: &mut dyn DefineTarget,
     relations: Vec<Relation>,
 ) -> Result<(), SqlError> {
-    drop_all(tx, relations, true)
+    drop_all(tx, relations, true).map(drop)
 }
 
-/// Drops tables, with the references among them, and, with `cascade`, those of other tables to them.
+/// Drops tables, with the references among them, and, with `cascade`, those of other tables to them and the functions that
+/// give their rows. Returns the descriptions of these functions.
 ///
 /// # Errors
-/// `2BP01` if other tables refer to them.
+/// `2BP01` if other tables refer to them, or a function gives rows of one.
 pub(super) fn drop_all(
     tx: &mut dyn DefineTarget,
     relations: Vec<Relation>,
     cascade: bool,
-) -> Result<(), SqlError> {
+) -> Result<Vec<String>, SqlError> {
     // Drops the references among these tables and, with `cascade`, those of other tables to them.
     let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
     let source = tx.view();
     let referring = numbers.iter().flat_map(|number| source.referring(*number));
     let all: BTreeSet<u16> = referring.collect();
     let mut depend = Vec::new();
+    let mut dropped = Vec::new();
+    let is_of_these = |name: &str| relations.iter().any(|relation| relation.name == name);
+    for function in functions(source)? {
+        let Some(table) = function.table().filter(|table| is_of_these(table)) else {
+            continue;
+        };
+        let what = format!("function {}", super::function::shown(tx.view(), &function)?);
+        if cascade {
+            function.remove(tx)?;
+            dropped.push(what);
+        } else {
+            depend.push(format!("{what} depends on type {}", written(table)));
+        }
+    }
     for other in all {
         let Some(schema) = tx.view().schema(other) else {
             continue;
@@ -132,10 +150,14 @@ pub(super) fn drop_all(
     }
     if !depend.is_empty() {
         let what = match relations.as_slice() {
-            [one] => format!(
-                "cannot drop table {} because other objects depend on it",
-                written(&one.name)
-            ),
+            [one] => {
+                let kind = match one.notes.materialized {
+                    Some(_) => "materialized view",
+                    None => "table",
+                };
+                let name = written(&one.name);
+                format!("cannot drop {kind} {name} because other objects depend on it")
+            }
             _ => "cannot drop desired object(s) because other objects depend on them".into(),
         };
         return Err(SqlError::new(code::DEPENDENT_OBJECTS, what)
@@ -156,7 +178,7 @@ pub(super) fn drop_all(
             }
         }
     }
-    Ok(())
+    Ok(dropped)
 }
 
 /// Runs `DROP INDEX`.

@@ -1,12 +1,13 @@
 //! `CREATE FUNCTION` and `DROP FUNCTION`. A body in SQL is compiled as a check, unless `check_function_bodies` is off;
 //! one in PL/pgSQL is read only: its tables may come later, as in PostgreSQL.
 
+use super::granting::Owners;
 use super::options::{refuse, skipped};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::{name_of, qualified};
+use crate::names::{name_of, qualified, quoted};
 use crate::parse::{parse_expression, parse_new, parse_routine};
-use crate::path::{is_temporary, split};
+use crate::path::{PUBLIC, is_temporary, split};
 use crate::plan::routine::{Routine, kind_of};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
@@ -14,13 +15,14 @@ use crate::rights::Rights;
 use crate::routines::{
     Language, OutParameter, Returns, RoutineDefinition, RoutineParameter, all, free_number, named,
 };
+use crate::search_path::{SearchPath, path_text};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{TypeNames, UserTypes};
 use sqlparser::ast::{
     ArgMode, CreateFunction, CreateFunctionBody, DataType, DropBehavior, DropFunction, Expr,
     FunctionBehavior, FunctionCalledOnNull, FunctionDesc, FunctionReturnType, FunctionSecurity,
-    Value,
+    FunctionSetValue, Value,
 };
 use std::sync::Arc;
 
@@ -32,20 +34,20 @@ const PARAMETERS_MAX: usize = 100;
 ///
 /// # Errors
 /// Invalid SQL in the body; `42723` if there is one with these arguments; `42P13` for another result than that of the one
-/// that is replaced; `0A000`.
+/// that is replaced, `42501` if its owner has rights that the user lacks; `0A000`.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
     create: &CreateFunction,
-    (user, rights): (&str, &Arc<Rights>),
+    (owners, rights): (Owners<'_>, &Arc<Rights>),
 ) -> Result<Complete, SqlError> {
     refuse(
         WORD,
         &[
             (create.temporary, "TEMPORARY"),
             (create.if_not_exists, "IF NOT EXISTS"),
-            (!create.set_params.is_empty(), "SET"),
         ],
     )?;
+    let set = set_path(create, rights.path())?;
     let source = tx.view();
     let kept = rights.path().new_name(source, &create.name, false)?;
     let (schema, name) = split(&kept);
@@ -69,9 +71,13 @@ pub(super) fn create(
             create.called_on_null,
             Some(FunctionCalledOnNull::Strict | FunctionCalledOnNull::ReturnsNullOnNullInput)
         ),
-        owner: user.to_string(),
+        owner: owners.user.to_string(),
         is_definer: create.security == Some(FunctionSecurity::Definer),
+        path: set,
     };
+    if definition.is_definer && definition.path.is_none() {
+        definition.path = path_of_creator(source, rights.path())?;
+    }
     (definition.language, definition.body) = body(create)?;
     let kinds = |of: &RoutineDefinition| -> Vec<u32> {
         of.parameters
@@ -83,6 +89,9 @@ pub(super) fn create(
     let there = there
         .into_iter()
         .find(|there| kinds(there) == kinds(&definition));
+    if let (Some(there), true) = (&there, create.or_replace) {
+        owners.check_owner_of(there, rights)?;
+    }
     definition.number = match &there {
         Some(there) if !create.or_replace => {
             let text = format!(
@@ -108,9 +117,48 @@ pub(super) fn create(
         Some(there) => there.number,
         None => free_number(source)?,
     };
-    check(source, &definition, rights)?;
+    // A body is compiled in the path in which it runs.
+    let own = definition.own_path(rights.path(), owners.user);
+    let looking = own.map(|path| Arc::new(rights.looking_in(&Arc::new(path))));
+    check(source, &definition, looking.as_ref().unwrap_or(rights))?;
     definition.store(tx)?;
     Ok(Complete::of(Tag::plain(WORD)))
+}
+
+/// The schemas of `SET search_path`, as the parameter has them.
+///
+/// # Errors
+/// `0A000` for another parameter, and without a value.
+fn set_path(create: &CreateFunction, callers: &SearchPath) -> Result<Option<String>, SqlError> {
+    let mut path = None;
+    for set in &create.set_params {
+        let name = set.name.to_string().replace('"', "").to_lowercase();
+        if name != "search_path" {
+            return Err(SqlError::unsupported(format!(
+                "{WORD} with SET {name} is not supported: only SET search_path is"
+            )));
+        }
+        path = match &set.value {
+            FunctionSetValue::Values(values) => Some(path_text(values)),
+            FunctionSetValue::FromCurrent => Some(callers.text()),
+            FunctionSetValue::Default => {
+                return Err(SqlError::unsupported(format!(
+                    "{WORD} with SET search_path TO DEFAULT is not supported: name the schemas"
+                )));
+            }
+        };
+    }
+    Ok(path)
+}
+
+/// The path of a new function with the rights of its creator: the creator's schemas. `None` for `public` alone, and if
+/// there are none: a dump is loaded so.
+fn path_of_creator(source: &dyn Source, path: &SearchPath) -> Result<Option<String>, SqlError> {
+    let mut schemas = path.all(source, false)?;
+    schemas.retain(|schema| !is_temporary(schema));
+    let is_usual = schemas.iter().all(|schema| schema == PUBLIC);
+    let named: Vec<String> = schemas.iter().map(|schema| quoted(schema)).collect();
+    Ok((!is_usual).then(|| named.join(", ")))
 }
 
 /// Reads the body, and compiles one in SQL.
@@ -452,10 +500,11 @@ pub(super) fn found(
 /// Drops functions.
 ///
 /// # Errors
-/// `42883` if there is none of a name; `2BP01` if a trigger needs one.
+/// `42883` if there is none of a name; `2BP01` if a trigger needs one; `42501` if its owner has rights that the user lacks.
 pub(super) fn drop_functions(
     tx: &mut dyn DefineTarget,
     statement: &DropFunction,
+    owners: Owners<'_>,
     rights: &Rights,
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "DROP FUNCTION";
@@ -472,6 +521,7 @@ pub(super) fn drop_functions(
             }
             found => found?,
         };
+        owners.check_owner_of(&definition, rights)?;
         if definition.returns == Returns::Trigger {
             super::trigger::forget(tx, &definition, cascades)?;
         }

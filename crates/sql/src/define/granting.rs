@@ -2,15 +2,17 @@
 //! their rights, and no statement changes it. A statement that asks for nothing else than the configuration gives is
 //! taken, with a notice; every other one is refused, and says where the right is given.
 
-use super::routines::check_routines;
+use super::routines::{named_routines, routines_in};
 use crate::database::Database;
 use crate::error::{SqlError, code};
+use crate::expression::name_of_right;
 use crate::keyspace;
 use crate::parse::{ObjectKind, Objects, Privileges, RightsCommand, Role};
 use crate::path::{is_of_catalogue, schema_name, schema_of, unknown_schema};
 use crate::relation::{kind, object, objects};
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights, Users};
+use crate::routines::RoutineDefinition;
 use crate::schemas::has_schema;
 use crate::search_path::SearchPath;
 use crate::source::Source;
@@ -37,6 +39,39 @@ impl Owners<'_> {
                     (known.get(name)).is_some_and(|rights| rights.elsewhere() >= Access::Define)
                 }
             }
+    }
+
+    /// True if the session may act for a user: it is the user's own, or has all of the user's rights.
+    pub fn may_act_for(&self, user: &str, rights: &Rights) -> bool {
+        match self.users {
+            Users::Known(known) if user != self.user => known
+                .get(user)
+                .is_none_or(|of_user| rights.include(of_user)),
+            _ => true,
+        }
+    }
+
+    /// Checks that the session may replace, change or drop a function. Another function may call it with the rights of its
+    /// owner.
+    ///
+    /// # Errors
+    /// `42501` if the owner has rights that the session lacks.
+    pub fn check_owner_of(
+        &self,
+        function: &RoutineDefinition,
+        rights: &Rights,
+    ) -> Result<(), SqlError> {
+        match self.may_act_for(&function.owner, rights) {
+            true => Ok(()),
+            false => Err(SqlError::new(
+                code::INSUFFICIENT_PRIVILEGE,
+                format!("must be owner of function {}", function.name),
+            )
+            .detail(format!(
+                "Its owner \"{}\" has rights that the user lacks.",
+                function.owner
+            ))),
+        }
     }
 
     /// The error of another owner.
@@ -131,12 +166,9 @@ fn privileges(
             SqlError::unsupported(format!("{word} with GRANT OPTION is not supported")).hint(GIVE),
         );
     }
-    if let Objects::Named(ObjectKind::Routine(word), names) = &asked.on {
-        check_routines(source, database, (*word, names.as_slice()), asked)?;
-    }
-    let needs = needs_of(source, asked, rights.path())?;
+    let needs = needs_of((source, database), asked, rights)?;
     for role in &asked.roles {
-        if !holds(asked.is_grant, role, &needs, owners, rights)? {
+        if !holds(asked, role, &needs, owners, rights)? {
             let name = match role {
                 Role::Named(name) => format!("user \"{name}\""),
                 Role::Public => "PUBLIC".into(),
@@ -153,9 +185,14 @@ fn privileges(
             return Err(SqlError::unsupported(text).hint(GIVE));
         }
     }
-    let text = match asked.is_grant {
-        true => "no privileges were granted: the server's configuration gives them already",
-        false => "no privileges were revoked: the server's configuration does not give them",
+    let is_of_public = asked.roles.iter().all(|role| matches!(role, Role::Public));
+    let text = match (asked.is_grant, owners.users) {
+        (true, _) => "no privileges were granted: the server's configuration gives them already",
+        // Users may have the privileges all the same.
+        (false, Users::Known(_)) if is_of_public => {
+            "no privileges were revoked: PUBLIC has none, and each user those of the server's configuration"
+        }
+        (false, _) => "no privileges were revoked: the server's configuration does not give them",
     };
     let notice = Notice::note("00000", text.into());
     Ok(Complete::of(Tag::plain(word)).with_notice(Some(notice)))
@@ -163,13 +200,13 @@ fn privileges(
 
 /// True if the rights of a role are those that the statement asks for.
 fn holds(
-    is_grant: bool,
+    asked: &Privileges,
     role: &Role,
     needs: &[Need],
     owners: Owners<'_>,
     rights: &Rights,
 ) -> Result<bool, SqlError> {
-    let is_so = |rights: &Rights| match is_grant {
+    let is_so = |rights: &Rights| match asked.is_grant {
         true => needs.iter().all(|need| need.is_met(rights)),
         false => !needs.iter().any(|need| need.is_met(rights)),
     };
@@ -181,10 +218,15 @@ fn holds(
             None => return Err(unknown_role(name).hint(GIVE)),
         },
         (Role::Named(name), Users::Unknown) => return Err(unknown_role(name).hint(GIVE)),
-        (Role::Public, Users::Known(known)) => match is_grant {
-            true => known.values().all(is_so),
+        (Role::Public, Users::Known(known)) => match (asked.is_grant, asked.on.kind()) {
+            (true, _) => known.values().all(is_so),
+            // In PostgreSQL users call functions as PUBLIC, and only owners still do so after this.
+            (false, ObjectKind::Routine(_)) => {
+                let mut others = known.values().filter(|of| of.least() < Access::Define);
+                others.all(is_so)
+            }
             // Each user has rights of its own, and no others.
-            false => true,
+            (false, _) => true,
         },
         (Role::Public, Users::Unknown) => is_so(rights),
         (Role::Named(_) | Role::Public, Users::Everyone) => is_so(&Rights::default()),
@@ -193,10 +235,31 @@ fn holds(
 
 /// The rights that privileges on objects are.
 fn needs_of(
-    source: &dyn Source,
+    (source, database): (&dyn Source, &Database),
     asked: &Privileges,
-    path: &SearchPath,
+    rights: &Rights,
 ) -> Result<Vec<Need>, SqlError> {
+    let path = rights.path();
+    if let ObjectKind::Routine(word) = asked.on.kind() {
+        for privilege in &asked.privileges {
+            access_of(asked.on.kind(), privilege, asked.is_grant)?;
+        }
+        let calls = match &asked.on {
+            // Later ones may be of both kinds.
+            Objects::New(_) => vec![None, Some(Access::Write)],
+            Objects::Named(_, names) => {
+                named_routines((source, database), (word, names), asked, rights)?
+            }
+            Objects::AllIn(kind, schemas) => {
+                all_in(source, *kind, schemas)?;
+                routines_in(source, word, schemas)?
+            }
+        };
+        let calls = calls.into_iter();
+        return Ok(calls
+            .map(|access| access.map_or(Need::None, Need::Elsewhere))
+            .collect());
+    }
     let (kind, names) = match &asked.on {
         Objects::New(kind) => {
             let kind = *kind;
@@ -336,7 +399,10 @@ fn names_of(
                 if !is_there && !is_of_catalogue(schema_of(&kept)) {
                     return Err(SqlError::unknown_table(&kept));
                 }
-                found.push(right_name(source, kept, is_sequence)?);
+                found.push(match is_sequence {
+                    true => name_of_right(source, kept),
+                    false => kept,
+                });
             }
             ObjectKind::Schema => {
                 let schema = schema_name(name)?;
@@ -348,18 +414,6 @@ fn names_of(
         }
     }
     Ok(found)
-}
-
-/// The name by which rights with an object are given: that of the table that has a sequence.
-fn right_name(source: &dyn Source, name: String, is_sequence: bool) -> Result<String, SqlError> {
-    if !is_sequence {
-        return Ok(name);
-    }
-    let owner = relations(source)?.into_iter().find(|relation| {
-        let mut columns = relation.columns.iter();
-        columns.any(|column| column.sequences().any(|there| *there == name))
-    });
-    Ok(owner.map_or(name, |owner| owner.name))
 }
 
 /// All tables and views of schemas, or all of their sequences.
@@ -387,7 +441,7 @@ fn all_in(
             }
             ObjectKind::Sequence => {
                 for name in names(kind::SEQUENCE)? {
-                    found.push(right_name(source, name, true)?);
+                    found.push(name_of_right(source, name));
                 }
             }
             _ => {}

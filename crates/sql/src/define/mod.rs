@@ -11,6 +11,7 @@ mod composite;
 mod constraint;
 mod create;
 mod default;
+mod dependents;
 mod domains;
 mod drop;
 mod drop_column;
@@ -153,9 +154,9 @@ pub(crate) fn run(
             proc_desc,
             ..
         } => procedure::drop(tx, proc_desc, *if_exists)?,
-        Statement::CreateFunction(create) => function::create(tx, create, (user.user, &rights))?,
+        Statement::CreateFunction(create) => function::create(tx, create, (user, &rights))?,
         Statement::AlterFunction(alter) => procedure::alter(tx, alter, user, &rights)?,
-        Statement::DropFunction(drop) => function::drop_functions(tx, drop, &rights)?,
+        Statement::DropFunction(drop) => function::drop_functions(tx, drop, user, &rights)?,
         Statement::CreateTrigger(create) => trigger::create(tx, create, &rights)?,
         Statement::DropTrigger(drop) => trigger::drop_trigger(tx, drop, &rights)?,
         Statement::CreateTable(create) => create::table(tx, create, &rights)?,

@@ -58,10 +58,12 @@ pub(super) fn create(
     Ok(Complete::of(Tag::plain("CREATE PROCEDURE")))
 }
 
-/// `ALTER FUNCTION`, `ALTER PROCEDURE` and `ALTER ROUTINE`: `OWNER TO` the present owner.
+/// `ALTER FUNCTION`, `ALTER PROCEDURE` and `ALTER ROUTINE`: `OWNER TO`. The rights of a function with `SECURITY DEFINER` are
+/// its owner's; nothing depends on that of a procedure.
 ///
 /// # Errors
-/// `42883` if there is none; `0A000` for another owner, and for other changes.
+/// `42883` if there is none; `42501` if the present owner or the new one has rights that the user lacks; `0A000` for an owner
+/// that may define none, and for other changes.
 pub(super) fn alter(
     tx: &mut dyn DefineTarget,
     alter: &AlterFunction,
@@ -73,23 +75,38 @@ pub(super) fn alter(
         return Err(SqlError::unsupported(format!("{text} is not supported")));
     };
     let source = tx.view();
-    let word = match function::found(source, &alter.function, rights) {
-        Ok(_) => "ALTER FUNCTION",
+    let owner = match owner {
+        Owner::Ident(name) => name_of(name),
+        _ => owners.user.to_string(),
+    };
+    let function = match function::found(source, &alter.function, rights) {
+        Ok(function) => Some(function),
         Err(error) => {
             let name = of_public(&alter.function.name).map_err(|_: SqlError| error.clone())?;
             let is_there = object(source, kind::PROCEDURE, &name)?.is_some();
             if !is_there || !has_parameters(source, &name, &alter.function)? {
                 return Err(error);
             }
-            "ALTER PROCEDURE"
+            None
         }
     };
-    match owner {
-        Owner::Ident(name) if !owners.may_own(&name_of(name)) => {
-            Err(owners.refused(&name_of(name), "Functions"))
-        }
-        _ => Ok(Complete::of(Tag::plain(word))),
+    if !owners.may_own(&owner) {
+        return Err(owners.refused(&owner, "Functions"));
     }
+    let Some(mut function) = function else {
+        return Ok(Complete::of(Tag::plain("ALTER PROCEDURE")));
+    };
+    owners.check_owner_of(&function, rights)?;
+    if !owners.may_act_for(&owner, rights) {
+        let text = format!("must be member of role \"{owner}\"");
+        return Err(SqlError::new(code::INSUFFICIENT_PRIVILEGE, text)
+            .detail("The new owner has rights that the user lacks."));
+    }
+    if function.owner != owner {
+        function.owner = owner;
+        function.store(tx)?;
+    }
+    Ok(Complete::of(Tag::plain("ALTER FUNCTION")))
 }
 
 /// Drops procedures.

@@ -5,6 +5,7 @@ use crate::error::{SqlError, code};
 use crate::names::qualified;
 use crate::path::{PUBLIC, is_of_catalogue, is_temporary, kept, local, schema_of, unknown_schema};
 use crate::relation::{Relation, is_own, kind, object};
+use crate::routines::{RoutineDefinition, all};
 use crate::schemas::has_schema;
 use crate::search_path::SearchPath;
 use crate::types::{CompositeType, unknown_type};
@@ -61,6 +62,21 @@ pub(super) fn found(
         Some((kept, _)) => Ok(kept.to_string()),
         None => Err(unknown_type(schema.as_deref(), &local)),
     }
+}
+
+/// Free consecutive numbers for a new type. A number that something still names is not free: earlier versions dropped
+/// types under domains and functions, which would be of the new type then.
+///
+/// # Errors
+/// Read errors.
+pub(super) fn free_oids(
+    tx: &dyn DefineTarget,
+    types: &UserTypes,
+    count: u32,
+) -> Result<u32, SqlError> {
+    let functions = all(tx.view())?;
+    let named = functions.iter().flat_map(RoutineDefinition::types);
+    Ok(types.free_oids(count, named.filter(|number| is_of_user(*number))))
 }
 
 /// The columns of tables that have a type, or arrays of it.

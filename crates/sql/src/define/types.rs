@@ -3,11 +3,12 @@
 //! Values are stored by the labels' numbers, which never change ([`crate::types::EnumType`]), so adding or renaming a
 //! label rewrites no rows. Labels cannot be removed, as in PostgreSQL.
 
+use super::dependents::{Dependents, cascades_to};
 use super::domains;
 use super::drop_column::drop_column;
 use super::granting::Owners;
 use super::options::skipped;
-use super::type_names::{check_new_name, columns_of_type, found, moved};
+use super::type_names::{check_new_name, columns_of_type, found, free_oids, moved};
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
@@ -17,7 +18,6 @@ use crate::path::{beside, local, schema_of, shown, written};
 use crate::relation::Relation;
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights};
-use crate::routines::all;
 use crate::search_path::SearchPath;
 use crate::types::{
     LABEL_BYTES_MAX, LABELS_MAX, Label, composite_depth, position_behind, position_between,
@@ -60,7 +60,7 @@ pub(super) fn create(
     check_new_name(tx, &name)?;
     let mut types = UserTypes::clone(&*UserTypes::of(tx.view())?);
     check_count(labels.len())?;
-    let oid = types.free_oids(2 + labels.len() as u32);
+    let oid = free_oids(tx, &types, 2 + labels.len() as u32)?;
     let mut made: Vec<Label> = Vec::with_capacity(labels.len());
     for (at, label) in labels.iter().enumerate() {
         let label = label_of(label)?;
@@ -152,7 +152,7 @@ pub(super) fn alter(
                 there.labels.iter().any(|known| known.name == *label)
             };
             let label = label_of(&add.value)?;
-            let oid = types.free_oids(1);
+            let oid = free_oids(tx, &types, 1)?;
             let Some(there) = types.change().get_mut(&name) else {
                 return Err(unknown_type(None, &name));
             };
@@ -370,8 +370,8 @@ pub(super) fn change(
 /// Runs `DROP TYPE`.
 ///
 /// # Errors
-/// `42704` if there is no such type; `2BP01` without `CASCADE` if a column has the type; `42501` if that column's table
-/// may not be changed.
+/// `42704` if there is no such type; `2BP01` without `CASCADE` if a domain, a column or a function needs the type; `42501`
+/// if that column's table may not be changed.
 pub(super) fn drop(
     tx: &mut dyn DefineTarget,
     names: &[ObjectName],
@@ -433,7 +433,7 @@ pub(super) fn drop_types(
     Ok(notices)
 }
 
-/// Drops a type, and with `cascade` the columns of the type, and the functions with it.
+/// Drops a type, and with `cascade` the domains over it, the columns of the type, and the functions with it.
 ///
 /// # Errors
 /// Errors of [`drop`].
@@ -443,26 +443,12 @@ fn drop_one(
     cascade: bool,
     rights: &Rights,
 ) -> Result<Option<Notice>, SqlError> {
-    let columns = columns_of_type(tx, name)?;
     super::composite::check_no_fields(tx, name, "drop")?;
-    let oid = UserTypes::of(tx.view())?
-        .types
-        .get(name)
-        .map(|there| there.oid);
-    let mut functions = all(tx.view())?;
-    functions.retain(|one| oid.is_some_and(|oid| one.has_type(oid)));
-    let mut shown_as: Vec<String> = columns
-        .iter()
-        .map(|(table, column)| format!("column {column} of table {}", written(table)))
-        .collect();
-    for function in &functions {
-        let function = super::function::shown(tx.view(), function)?;
-        shown_as.push(format!("function {function}"));
-    }
-    if !shown_as.is_empty() && !cascade {
-        let depend = shown_as
-            .iter()
-            .map(|what| format!("{what} depends on type {}", shown(name)));
+    let mut found = Dependents::default();
+    found.add(tx, name)?;
+    if !found.shown.is_empty() && !cascade {
+        let depend = found.shown.iter();
+        let depend = depend.map(|(what, on)| format!("{what} depends on type {}", shown(on)));
         return Err(SqlError::new(
             code::DEPENDENT_OBJECTS,
             format!(
@@ -473,23 +459,20 @@ fn drop_one(
         .detail(depend.collect::<Vec<_>>().join("\n"))
         .hint("Use DROP ... CASCADE to drop the dependent objects too."));
     }
-    for (table, column) in &columns {
+    for (table, column) in &found.columns {
         rights.check(table, Access::Define)?;
         let relation = Relation::named(tx.view(), table)?;
         drop_column(tx, &relation, column, true)?;
     }
-    for function in functions {
+    for function in found.functions {
         function.remove(tx)?;
     }
     let mut types = UserTypes::clone(&*UserTypes::of(tx.view())?);
+    for domain in &found.domains {
+        types.change().remove(domain);
+    }
     types.change().remove(name);
     types.store(tx)?;
-    Ok(match shown_as.as_slice() {
-        [] => None,
-        [one] => Some(Notice::note("00000", format!("drop cascades to {one}"))),
-        several => {
-            let text = format!("drop cascades to {} other objects", several.len());
-            Some(Notice::note("00000", text))
-        }
-    })
+    let dropped: Vec<String> = found.shown.into_iter().map(|(what, _)| what).collect();
+    Ok(cascades_to(&dropped))
 }

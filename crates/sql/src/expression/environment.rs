@@ -14,6 +14,7 @@ use crate::memory::{Memory, Waiting};
 use crate::messages::Message;
 use crate::rights::{Access, Rights, Users};
 use crate::scanned::Looks;
+use crate::search_path::SearchPath;
 use crate::sequences::Draws;
 use crate::settings::Settings;
 use crate::source::Source;
@@ -81,6 +82,11 @@ impl StatementContext {
         zone.map(|zone| zone.at(self.transaction.moment))
     }
 
+    /// The path in which names of texts are looked up: the session's, or that of the function that runs.
+    pub fn path(&self) -> Arc<SearchPath> {
+        self.rights.borrow().path().clone()
+    }
+
     /// The rights that a function has if this user calls it, in the search path of the session.
     pub fn rights_of(&self, user: &str) -> Arc<Rights> {
         let own = self.rights.borrow().clone();
@@ -95,6 +101,20 @@ impl StatementContext {
             },
         };
         Arc::new(rights.looking_in(own.path()))
+    }
+
+    /// The last number of a sequence and true, or the first one and false. A statement that is run again gets what it got
+    /// before: numbers are drawn outside of transactions, also by its own.
+    pub fn sequence_state(&self, name: &str) -> Option<(i64, bool)> {
+        let database = self.database.as_ref()?;
+        let read = || {
+            let mut draws = self.draws.borrow_mut();
+            draws.state_of(database.counters(), name)
+        };
+        match &self.claims {
+            Some(claiming) => claiming.sequence_state(name, read),
+            None => read(),
+        }
     }
 
     /// The number of the session, or of the process without one.

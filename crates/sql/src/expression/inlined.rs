@@ -7,6 +7,7 @@
 use super::cast::{Coercion, can_cast};
 use super::check::{NamedColumn, Use, not_immutable, scope_of_columns};
 use super::compile::Compiler;
+use super::routine_calls::places_of;
 use super::{Parameters, functions};
 use crate::error::{SqlError, code};
 use crate::lexer::written_tokens;
@@ -117,17 +118,23 @@ impl Inlining<'_> {
         if read.get(open) != Some(&Token::LParen) {
             return Ok(None);
         }
-        let mut found = named(self.source, self.path, schema.as_deref(), &name)?;
+        let found = named(self.source, self.path, schema.as_deref(), &name)?;
         // PostgreSQL looks into `pg_catalog` first.
         let is_known = || schema.is_none() && !functions::named(&name).is_empty();
         if found.is_empty() || is_known() {
             return Ok(None);
         }
         let (arguments, end) = arguments(read, open + 1);
-        found.retain(|one| one.parameters.len() == arguments.len());
+        let arguments = arguments.iter().map(|one| named_part(one));
+        let arguments: Vec<Argument> = arguments.collect::<Result<_, SqlError>>()?;
+        let fitting = |one: RoutineDefinition| {
+            let arguments = in_order(&one, &arguments)?;
+            Some((one, arguments))
+        };
+        let mut found: Vec<_> = found.into_iter().filter_map(fitting).collect();
         match found.len() {
             0 => Ok(None),
-            1 => Ok(found.pop().map(|one| (one, arguments, end))),
+            1 => Ok(found.pop().map(|(one, arguments)| (one, arguments, end))),
             _ => Err(SqlError::unsupported(format!(
                 "several functions {name} with {} arguments are not supported in expressions of tables",
                 arguments.len()
@@ -259,6 +266,48 @@ fn arguments(read: &[Token], start: usize) -> (Vec<String>, usize) {
         last.push_str(&token.to_string());
     }
     (arguments, read.len())
+}
+
+/// The text of an argument, with its name if it has one.
+type Argument = (Option<String>, String);
+
+/// An argument of a call, without the name before it.
+fn named_part(text: &str) -> Result<Argument, SqlError> {
+    let tokens = read(text)?;
+    let is_said = |at: &usize| !matches!(tokens[*at], Token::Whitespace(_));
+    let mut said = (0..tokens.len()).filter(is_said);
+    let (first, second) = (said.next(), said.next());
+    if let (Some(first), Some(second)) = (first, second)
+        && let (Token::Word(name), Token::RArrow | Token::Assignment) =
+            (&tokens[first], &tokens[second])
+    {
+        let name = match name.quote_style {
+            Some(_) => name.value.clone(),
+            None => name.value.to_ascii_lowercase(),
+        };
+        let rest: String = tokens[second + 1..]
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        return Ok((Some(name), rest));
+    }
+    Ok((None, text.to_string()))
+}
+
+/// The texts of a function's arguments in the order of its parameters, with the defaults of those that a call leaves out.
+/// `None` if the function does not take these.
+fn in_order(definition: &RoutineDefinition, given: &[Argument]) -> Option<Vec<String>> {
+    let names = given.iter().map(|(name, _)| name.as_deref());
+    let places = places_of(definition, names)?;
+    let parameters = definition.parameters.iter().enumerate();
+    let texts = parameters.map(|(at, parameter)| {
+        let argument = places.iter().position(|place| *place == at);
+        match argument.and_then(|argument| given.get(argument)) {
+            Some((_, text)) => Some(text.clone()),
+            None => parameter.default.clone(),
+        }
+    });
+    texts.collect()
 }
 
 /// The only expression of a body.

@@ -83,7 +83,7 @@ pub(crate) use coercion::literal_as;
 pub(crate) use comparable::{distinguishable, ordered, sortable};
 pub(crate) use compile::Compiler;
 pub(crate) use datum::Datum;
-pub(crate) use drawing::check_rights;
+pub(crate) use drawing::{check_numbers_read, check_rights, may_read_numbers, name_of_right};
 pub(crate) use each::{Each, Elements};
 pub(crate) use elements::EXPANDED;
 pub(crate) use environment::{Environment, StatementContext};

@@ -135,7 +135,8 @@ impl Compiler<'_> {
                 return Ok(None);
             };
             let planned = nested.queries.routine(source, &definition)?;
-            let Some(places) = places_of(&definition, &given) else {
+            let names = given.iter().map(|(name, _)| name.as_deref());
+            let Some(places) = places_of(&definition, names) else {
                 continue;
             };
             let wanted = places.iter().map(|place| planned.parameters[*place]);
@@ -209,15 +210,18 @@ impl Compiler<'_> {
 }
 
 /// The places of the arguments among the parameters; `None` if the function does not take as many, or these names.
-fn places_of(definition: &RoutineDefinition, given: &[Argument<'_>]) -> Option<Vec<usize>> {
+pub(super) fn places_of<'n>(
+    definition: &RoutineDefinition,
+    names: impl Iterator<Item = Option<&'n str>>,
+) -> Option<Vec<usize>> {
     let count = definition.parameters.len();
-    let mut places = Vec::with_capacity(given.len());
-    for (at, (name, _)) in given.iter().enumerate() {
+    let mut places = Vec::with_capacity(count);
+    for (at, name) in names.enumerate() {
         let place = match name {
             None => at,
             Some(name) => {
                 let mut parameters = definition.parameters.iter();
-                parameters.position(|one| one.name == *name)?
+                parameters.position(|one| one.name == name)?
             }
         };
         if place >= count || places.contains(&place) {

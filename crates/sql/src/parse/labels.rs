@@ -25,12 +25,14 @@ const TAKEN: [&str; 12] = [
     "view",
 ];
 /// Words that need `AS`, and that the parser takes for labels without it.
-const REFUSED: [&str; 20] = [
+const REFUSED: [&str; 22] = [
+    "array",
     "char",
     "character",
     "create",
     "day",
     "filter",
+    "for",
     "grant",
     "hour",
     "minute",
@@ -192,12 +194,14 @@ fn kind_of(
     next: Option<&TokenWithSpan>,
 ) -> Option<Found> {
     let begins_lock = |next| is_one_of(next, &["update", "share", "no", "key"]);
-    if is_word(token, "for") {
-        return next.is_some_and(begins_lock).then_some(Found::Lock);
+    if is_word(token, "for") && next.is_some_and(begins_lock) {
+        return Some(Found::Lock);
     }
     let is_end = |next: &TokenWithSpan| {
         let ends = [Token::Comma, Token::RParen, Token::SemiColon, Token::EOF];
-        ends.contains(&next.token) || is_word(next, "from")
+        // `WITHIN GROUP` belongs to the aggregate before it.
+        let is_clause = is_one_of(next, &CLAUSES) && !is_word(token, "within");
+        ends.contains(&next.token) || is_clause || is_word(next, "from")
     };
     if !next.is_none_or(is_end) {
         return None;

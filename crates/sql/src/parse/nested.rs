@@ -132,7 +132,7 @@ fn wants(
     // It would be a call.
     if first.is_some_and(|first| is_one_of(first, &["values"]))
         && matches!(opens.get(at + 2), Some(Some(_)))
-        && before.is_some_and(begins_operand)
+        && before.is_some_and(|before| before.token == Token::LParen || begins_operand(before))
     {
         return true;
     }

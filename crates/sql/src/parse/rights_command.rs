@@ -79,6 +79,14 @@ pub(crate) enum Objects {
     New(ObjectKind),
 }
 
+impl Objects {
+    pub fn kind(&self) -> ObjectKind {
+        match self {
+            Objects::Named(kind, _) | Objects::AllIn(kind, _) | Objects::New(kind) => *kind,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ObjectKind {
     Table,

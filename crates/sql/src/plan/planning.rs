@@ -8,7 +8,9 @@
 
 use super::draft::{NamedKind, NamedQuery};
 use crate::error::{SqlError, code};
-use crate::expression::{Around, Compiler, OuterColumn, Parameters, Scope, Use, inlined};
+use crate::expression::{
+    Around, Compiler, OuterColumn, Parameters, Scope, Use, check_numbers_read, inlined,
+};
 use crate::names::name_of;
 use crate::path::{PUBLIC, local, schema_of};
 use crate::position::of_location;
@@ -235,7 +237,7 @@ impl<'a> Planning<'a> {
         if object(self.source, kind::SEQUENCE, &name)?.is_none() {
             return Ok(None);
         }
-        self.queries.rights.check(&name, Access::Read)?;
+        check_numbers_read(self.source, &self.queries.rights, &name)?;
         Ok(Some(name))
     }
 

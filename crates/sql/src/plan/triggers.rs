@@ -446,6 +446,7 @@ fn condition_function(text: &str) -> RoutineDefinition {
         is_strict: false,
         owner: String::new(),
         is_definer: false,
+        path: None,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::SqlError;
 use crate::names::{is_wrapped, quoted, quoted_literal};
 use crate::path::{kept, written, written_whole};
 use crate::relation::{Relation, TriggerNotes};
+use crate::search_path::names_in;
 use crate::source::Source;
 use crate::types::TypeSpec;
 use crate::user_types::UserTypes;
@@ -97,6 +98,11 @@ impl RoutineDefinition {
         let mut line = format!("{volatility}{strict}{definer}");
         if !line.is_empty() {
             line.push('\n');
+        }
+        if let Some(path) = &self.path {
+            let names = names_in(path);
+            let names: Vec<String> = names.iter().map(|name| quoted_literal(name)).collect();
+            line.push_str(&format!(" SET search_path TO {}\n", names.join(", ")));
         }
         // The quotes differ from all of the body.
         let mut quote = "$function$".to_string();

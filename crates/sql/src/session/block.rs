@@ -311,7 +311,7 @@ impl Call<'_> {
             Class::Empty => return Ok(Complete::of(Tag::plain(""))),
             Class::Session if matches!(statement.statement(), Some(Statement::Set(_))) => {
                 let database = self.database.clone();
-                return match parameters::run(state, &database, statement) {
+                return match parameters::run(state, (&database, None), statement) {
                     Outcome::Failed(error) => Err(error),
                     _ => Ok(Complete::of(Tag::plain("SET"))),
                 };

@@ -310,6 +310,7 @@ pub(super) fn executed(
         )));
     }
     let now = now();
+    statement.look_in(state.settings.path());
     let given = Given {
         statement,
         parameters: &[],

@@ -412,11 +412,14 @@ impl Call<'_> {
             Class::Read => {
                 let source: &dyn Source = &*self.tx;
                 let tables = table_numbers(given.statement, source);
-                let draws = Draws::refused(READS_ONLY);
+                let mut draws = Draws::refused(READS_ONLY);
+                // It reads the sequences that the transaction has made.
+                draws.changes.sequences = std::mem::take(&mut self.effects.sequences);
                 let (result, draws) = with_context(database, state, given, tables, draws, |with| {
                     reading(given, version, source, with)
                 });
                 warnings = not_held(&draws);
+                self.effects.sequences = draws.changes.sequences;
                 result?
             }
             _ => {

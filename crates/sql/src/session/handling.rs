@@ -3,12 +3,13 @@
 
 use super::state::{Reading, TransactionState};
 use super::{Handled, Session, control, parameters, spans};
-use crate::class::Class;
+use crate::class::{Class, may_wait_itself};
 use crate::error::SqlError;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step, Tag};
 use crate::signals::Effects;
 use sardonyx_base::channels::Posted;
+use sqlparser::ast::Statement;
 use std::collections::VecDeque;
 use tracing::Instrument;
 
@@ -33,7 +34,7 @@ impl Session {
             spans::ended(&spans::statement(statement), &outcome);
             return Handled::Done(outcome);
         }
-        if statement.waits() {
+        if statement.waits() && !self.ends_another_on_node(statement) {
             return Handled::Done(self.wait(step, steps));
         }
         if let Some(outcome) = self.lock_tables(statement) {
@@ -55,6 +56,7 @@ impl Session {
                 spans::ended(&span, &outcome);
                 Handled::Done(outcome)
             }
+            Class::Session if self.prepares_over_definitions(statement) => Handled::Unit,
             Class::Session => {
                 // On a node, a transaction holds locks from its begin on.
                 if statement.sets() && self.database.node().is_none() {
@@ -62,8 +64,9 @@ impl Session {
                     self.begin_if_more_follow(steps);
                 }
                 let span = spans::statement(statement);
-                let outcome =
-                    span.in_scope(|| parameters::run(&mut self.state, &self.database, statement));
+                let outcome = span.in_scope(|| {
+                    parameters::run(&mut self.state, (&self.database, None), statement)
+                });
                 spans::ended(&span, &outcome);
                 Handled::Done(outcome)
             }
@@ -98,6 +101,24 @@ impl Session {
         if self.is_between() && !matches!(steps.get(1), Some(Step::Sync)) {
             self.state.begin_implicit();
         }
+    }
+
+    /// True if a statement prepares another one over definitions of the open transaction that are only in a serial call.
+    fn prepares_over_definitions(&mut self, statement: &Prepared) -> bool {
+        if !matches!(statement.statement(), Some(Statement::Prepare { .. }))
+            || self.database.node().is_some()
+        {
+            return false;
+        }
+        match &mut self.state.transaction {
+            TransactionState::Open(open) => open.defines && open.own_tables().is_none(),
+            _ => false,
+        }
+    }
+
+    /// True if a statement may only end another session, on a node: locks and sleeps are refused there.
+    fn ends_another_on_node(&self, statement: &Prepared) -> bool {
+        self.database.node().is_some() && !may_wait_itself(&statement.text().to_lowercase())
     }
 
     /// True if a statement notifies, or listens, in a transaction that only reads a snapshot: it has no serial call.

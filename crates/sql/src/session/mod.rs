@@ -12,7 +12,7 @@
 //!   snapshots;
 //! - [`control`]: beginning and end of transactions; [`parameters`]: `SET`, `SHOW` and `PREPARE`;
 //! - [`waits`]: statements that wait, for advisory locks and by `pg_sleep`; [`locking`]: `LOCK TABLE`;
-//! - [`activity`]: the session as others see it; [`spans`]: spans for `tracing`.
+//! - [`activity`]: the session as others see it; [`ended`]: sessions that others or the server end; [`spans`]: spans for `tracing`.
 //!
 //! Transactions run one at a time, so an open one must not hold the stage while its client thinks. It is run by replay:
 //! steps that arrived together run in one serial call. If they end the transaction, the call commits. If not,
@@ -28,6 +28,7 @@ mod beside;
 mod block;
 mod control;
 mod describing;
+mod ended;
 mod execute;
 mod following;
 mod given;
@@ -69,7 +70,6 @@ use sending::Sent;
 use state::{Reading, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 use tracing::Instrument;
 use turns::{reads_alone, turn_for};
@@ -168,16 +168,6 @@ impl Session {
     pub fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
         self.entry.set_interrupt(interrupt.clone());
         self.state.interrupt = interrupt;
-    }
-
-    /// True if another session has ended it: its connection is to be closed.
-    pub fn is_terminated(&self) -> bool {
-        self.entry.is_terminated()
-    }
-
-    /// Polls for its end: ready once another session has ended it. One task waits at a time.
-    pub fn terminated(&self) -> impl Fn(&mut Context<'_>) -> Poll<()> + Send + Sync + use<> {
-        self.entry.terminated()
     }
 
     /// The inbox of its notifications. The caller waits for them, and takes them when [`Session::is_between`] is true.
@@ -396,6 +386,7 @@ impl Session {
             if !skipping
                 && !self.is_too_long
                 && !sent.ends_too_long()
+                && ended::ends_all(&self.state.interrupt).is_none()
                 && self.database.tables().is_some()
                 && self.is_by_itself(&steps)
                 && self.send(&mut steps, &mut sent)
@@ -403,6 +394,7 @@ impl Session {
                 continue;
             }
             self.answer(&mut sent, &mut outcomes, &mut steps).await;
+            self.refuse_if_ended(&mut steps, skipping, &mut outcomes);
             let Some(step) = steps.front() else {
                 break;
             };
@@ -481,6 +473,7 @@ impl Session {
             Ok(true) => return Some(self.run_aside(steps).await),
             Ok(false) => {}
             Err(error) => {
+                self.is_tried = false;
                 match steps.front().is_some_and(aside::is_commit) {
                     true => self.state.end(false),
                     false => self.state.fail(),

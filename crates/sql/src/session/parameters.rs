@@ -7,12 +7,14 @@ use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::explain;
 use crate::expression::interval_of;
-use crate::names::{name_of, quoted};
+use crate::names::{name_of, value_text};
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Outcome, Rows, Tag};
 use crate::rights::Rights;
+use crate::search_path::path_text;
 use crate::sequences::Drawn;
 use crate::settings::Settings;
+use crate::source::Source;
 use crate::store::runs_on_node;
 use crate::types::{OwnTypes, SqlType, TypeSpec};
 use crate::values::zones::SessionZone;
@@ -24,14 +26,17 @@ use sqlparser::ast::{
 };
 use std::sync::Arc;
 
-/// Runs a statement on the session itself.
+/// The tables of a serial call, with the catalogue's version.
+pub(super) type Tables<'s> = Option<(u64, &'s dyn Source)>;
+
+/// Runs a statement on the session itself; `tables` are those of the serial call that it is in.
 pub(super) fn run(
     state: &mut SessionState,
-    database: &Arc<Database>,
+    (database, tables): (&Arc<Database>, Tables<'_>),
     statement: &Prepared,
 ) -> Outcome {
     let result = match statement.statement() {
-        Some(tree) => act(state, database, tree, &statement.rights()),
+        Some(tree) => act(state, (database, tables), tree, &statement.rights()),
         None if statement.cursor().is_some() => {
             Err(SqlError::unsupported("cursors are for clients of a server"))
         }
@@ -48,7 +53,7 @@ pub(super) fn run(
 
 fn act(
     state: &mut SessionState,
-    database: &Arc<Database>,
+    (database, tables): (&Arc<Database>, Tables<'_>),
     statement: &Statement,
     rights: &Arc<Rights>,
 ) -> Result<Complete, SqlError> {
@@ -157,6 +162,8 @@ fn act(
             super::describing::check_access(&state.user, &inner)?;
             if let Some((parameters, columns)) = super::describing::described(&inner, state)? {
                 inner.describe(parameters, columns);
+            } else if let Some((version, source)) = tables {
+                super::describing::plan_for(&inner, database, version, source)?;
             } else if let Some(node) = database.node() {
                 // Inside a transaction it is compiled when it runs.
                 if !runs_on_node() {
@@ -170,13 +177,13 @@ fn act(
             } else if let TransactionState::Open(open) = &mut state.transaction
                 && open.defines
             {
-                // A transaction that changes tables compiles it when it runs.
+                // Without tables of its own, a transaction that has defined some prepares in a serial call.
                 if let Some((version, rows)) = open.own_tables() {
                     super::describing::plan_for(&inner, database, version, rows)?;
                 }
             } else {
                 let tables = database.tables_in_memory("PREPARE")?;
-                // Inside a serial call tables cannot be reached: it is compiled when it runs.
+                // In a block tables cannot be reached: it is compiled when it runs.
                 match tables.reach(Some(&state.interrupt)) {
                     Ok(reached) => super::describing::plan_reached(&inner, database, reached)?,
                     Err(sardonyx::Error::Nested(_)) => {}
@@ -274,13 +281,11 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
                 return state.settings.reset(&name, local);
             }
             let is_path = name.eq_ignore_ascii_case("search_path");
-            let values = values.iter().map(|value| match is_path {
-                // Each value is a name, and shown as one.
-                true => quoted(&value_text(value)),
-                false => value_text(value),
-            });
-            let values: Vec<String> = values.collect();
-            state.settings.set(&name, &values.join(", "), local)
+            let text = match is_path {
+                true => path_text(values),
+                false => values.iter().map(value_text).collect::<Vec<_>>().join(", "),
+            };
+            state.settings.set(&name, &text, local)
         }
         Set::SetTimeZone { value, local } => {
             if let Expr::Identifier(word) = value
@@ -376,17 +381,6 @@ fn set(state: &mut SessionState, set: &Set) -> Result<(), SqlError> {
             }
         },
         other => Err(SqlError::unsupported(format!("{other} is not supported"))),
-    }
-}
-
-fn value_text(value: &Expr) -> String {
-    match value {
-        Expr::Value(value) => match value.value.clone().into_string() {
-            Some(text) => text,
-            None => value.to_string(),
-        },
-        Expr::Identifier(word) => word.value.clone(),
-        other => other.to_string(),
     }
 }
 

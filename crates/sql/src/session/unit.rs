@@ -13,6 +13,7 @@ pub(super) use turns::{
 };
 
 use super::control;
+use super::ended::ends_all;
 use super::execute::{Call, check_may_write};
 use super::given::Given;
 use super::history::{Told, is_of_the_engine};
@@ -26,9 +27,10 @@ use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
-use crate::result::{Complete, CopyData, Outcome, Step, Tag, TransactionStatus};
+use crate::result::{Complete, CopyData, Notice, Outcome, Step, Tag, TransactionStatus};
 use crate::running::{now, seed};
 use crate::signals::Effects;
+use crate::source::Source;
 use crate::temporary;
 use crate::write_target::WriteTarget;
 use flight::may_stay_open;
@@ -364,6 +366,12 @@ impl Unit {
     }
 
     fn step(&mut self, tx: &mut dyn WriteTarget, step: Step, implicit: &mut bool) -> Next {
+        // Statements that look at no rows do not look at the interrupt, either.
+        if let Some(reason) = ends_all(&self.state.interrupt)
+            && !matches!(step, Step::Sync)
+        {
+            return self.failed(SqlError::interrupted(reason), *implicit);
+        }
         let step = match super::resolve_execute(&mut self.state, &self.database, step) {
             Ok(step) => step,
             Err(error) => return self.failed(error, *implicit),
@@ -418,7 +426,12 @@ impl Unit {
             Class::Control => self.control(tx, statement, implicit),
             Class::Empty => self.done(Complete::of(Tag::plain(""))),
             Class::Session => {
-                let outcome = super::parameters::run(&mut self.state, &self.database, statement);
+                // A node's tables have no version here.
+                let version = self.version.unwrap_or_else(|| self.database.version());
+                let tables =
+                    (self.database.node().is_none()).then_some((version, &*tx as &dyn Source));
+                let outcome =
+                    super::parameters::run(&mut self.state, (&self.database, tables), statement);
                 match outcome {
                     Outcome::Failed(error) => self.failed(error, *implicit),
                     outcome => {
@@ -446,8 +459,18 @@ impl Unit {
                 self.failed(error, *implicit)
             }
             Class::Read | Class::Write | Class::Define => {
+                let is_alone = *implicit
+                    && self.outcomes.is_empty()
+                    && matches!(self.steps.front(), None | Some(Step::Sync));
                 match self.data(tx, statement, parameters, data, rows_max) {
-                    Ok(complete) => self.done(complete),
+                    Ok(mut complete) => {
+                        if is_alone && statement.constraints().is_some() {
+                            let text = "SET CONSTRAINTS can only be used in transaction blocks";
+                            let warning = Notice::warning(code::NO_TRANSACTION, text);
+                            complete.notices.push(warning);
+                        }
+                        self.done(complete)
+                    }
                     Err(error) => self.failed(error, *implicit),
                 }
             }

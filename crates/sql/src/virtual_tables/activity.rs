@@ -6,6 +6,7 @@ use super::system::database_names;
 use super::{OWNER, VirtualRows, VirtualTable, oid, text};
 use crate::activity::{Activity, ClientAddress, Seen};
 use crate::advisory::Key;
+use crate::claiming::Counts;
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::expression::functions::address_of;
@@ -13,6 +14,7 @@ use crate::rights::Access;
 use crate::source::Source;
 use crate::types::SqlType::{Float8, Inet, Int4, Int8, Name, Oid, Text, Timestamptz};
 use sardonyx::schema::Value;
+use std::sync::Arc;
 
 /// The text in the place of statements that the user may not see.
 const HIDDEN: &str = "<insufficient privilege>";
@@ -91,20 +93,30 @@ fn databases(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlE
     let Some(database) = &with.context.database else {
         return Ok(VirtualRows::new());
     };
-    let committed = database
-        .tables()
-        .map(|tables| tables.statistics().committed);
+    let count = || Counts {
+        committed: (database.tables()).map(|tables| tables.statistics().committed),
+        sessions: database.advisory().sessions(),
+    };
+    let counts = match &with.context.claims {
+        Some(claiming) => claiming.counts(count),
+        None => count(),
+    };
+    let all = all_sessions(with);
+    let connected = |name: &str| {
+        let named = all.iter().filter(|seen| *seen.identity.database == *name);
+        Value::Int(named.count() as i128)
+    };
     let row = |number: u32, name: &str| {
         let mut row = vec![Value::Null; 28];
         let known = [
             (0, oid(number)),
             (1, text(name)),
-            (2, Value::Int(database.sessions().count(name) as i128)),
+            (2, connected(name)),
             (
                 3,
-                committed.map_or(Value::Null, |count| Value::Int(count.into())),
+                (counts.committed).map_or(Value::Null, |count| Value::Int(count.into())),
             ),
-            (23, Value::Int(database.advisory().sessions().into())),
+            (23, Value::Int(counts.sessions.into())),
             (27, Value::Timestamp(database.opened())),
         ];
         for (place, value) in known {
@@ -119,17 +131,27 @@ fn databases(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlE
     Ok(rows.map(|(number, name)| row(number, &name)).collect())
 }
 
+/// All sessions: those that the statement saw before, if it is run again.
+fn all_sessions(with: &Environment<'_>) -> Arc<[Seen]> {
+    let database = with.context.database.as_ref();
+    let list = || database.map_or_else(Vec::new, |database| database.sessions().all());
+    match &with.context.claims {
+        Some(claiming) => claiming.sessions(list),
+        None => list().into(),
+    }
+}
+
 fn sessions(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let Some(database) = &with.context.database else {
         return Ok(VirtualRows::new());
     };
-    let list = || database.sessions().all();
-    let all = match &with.context.claims {
-        Some(claiming) => claiming.sessions(list),
+    let all = all_sessions(with);
+    let sees_all = with.context.rights.borrow().elsewhere() == Access::Define;
+    let list = || database.advisory().awaited();
+    let awaited = match &with.context.claims {
+        Some(claiming) => claiming.awaited(list),
         None => list().into(),
     };
-    let sees_all = with.context.rights.borrow().elsewhere() == Access::Define;
-    let awaited = database.advisory().awaited();
     let names = database_names(&with.context.settings.borrow());
     let number = |name: &str| {
         // There is one database, which clients connect to by any name: one that is not listed has no number.
@@ -152,6 +174,9 @@ fn sessions(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlEr
 
 /// The type and the name of the event for which a session waits.
 fn event(seen: &Seen, awaited: Option<&Key>) -> Option<(&'static str, &'static str)> {
+    if seen.doing.is_unread {
+        return Some(("Client", "ClientWrite"));
+    }
     match (seen.doing.activity, awaited) {
         (Activity::Active, Some(Key::Table(_))) => Some(("Lock", "relation")),
         (Activity::Active, Some(Key::One(_) | Key::Two(..))) => Some(("Lock", "advisory")),
@@ -188,7 +213,11 @@ fn row_of(seen: &Seen, number: Option<u32>, awaited: Option<&Key>, sees: bool) -
         moment(Some(doing.changed)),
         shown(event.map_or(Value::Null, |(kind, _)| text(kind))),
         shown(event.map_or(Value::Null, |(_, name)| text(name))),
-        shown(text(doing.activity.name())),
+        shown(text(match doing.is_unread {
+            // The flight has run, and its rows are still sent.
+            true => Activity::Active.name(),
+            false => doing.activity.name(),
+        })),
         null(),
         null(),
         null(),

@@ -2,7 +2,7 @@
 
 use super::Contents::Rows;
 use super::domain_checks;
-use super::indexes::{SeenIndex, index_oid, index_referred, seen_indexes};
+use super::indexes::{SeenIndex, index_referred, seen_indexes, table_of_index};
 use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, number_of_schema, oid, schema_numbers, text};
 use crate::error::SqlError;
@@ -11,7 +11,9 @@ use crate::expression::{Environment, shown_check};
 use crate::index_names::shown_expression;
 use crate::names::{is_hidden_check, quoted};
 use crate::path::{written, written_whole};
-use crate::relation::{ReferenceNotes, Relation, UpdateAction, kind, objects, parsed, table_oid};
+use crate::relation::{
+    ReferenceNotes, Relation, UpdateAction, is_own, kind, objects, parsed, table_oid,
+};
 use crate::search_path::SearchPath;
 use crate::sequences::Sequence;
 use crate::source::Source;
@@ -87,8 +89,8 @@ pub(crate) struct Constraint {
     referenced_columns: Vec<usize>,
     /// The definition in SQL, without its name.
     pub definition: String,
-    /// The definition as PostgreSQL shows it, if that is another one. Programs without SQL do not test it.
-    seen: Option<String>,
+    /// The condition of `CHECK`.
+    condition: Option<String>,
     /// False if rows of earlier times need not meet it.
     pub is_valid: bool,
 }
@@ -103,15 +105,30 @@ impl Constraint {
         if self.is_valid { "" } else { " NOT VALID" }
     }
 
-    /// The definition as PostgreSQL shows it.
-    fn seen_definition(&self) -> &str {
-        self.seen.as_ref().unwrap_or(&self.definition)
+    /// The definition as PostgreSQL shows it. It may be another one, which programs without SQL do not test.
+    fn seen_definition(&self, relation: &Relation) -> String {
+        let kind_of = |name: &str| relation.column(name).ok().map(|column| column.spec.kind);
+        let condition = self.condition.as_ref();
+        match condition.and_then(|condition| as_array(condition, &kind_of)) {
+            Some(seen) => format!("CHECK (({seen}))"),
+            None => self.definition.clone(),
+        }
     }
 }
 
 /// The number of a table's constraint.
 fn constraint_oid(table: u16, at: usize) -> u32 {
-    (1 << 26) + u32::from(table) * 512 + at as u32
+    FIRST_CONSTRAINT + u32::from(table) * OF_TABLE + at as u32
+}
+
+/// The first number of tables' constraints, and the numbers that each table has.
+const FIRST_CONSTRAINT: u32 = 1 << 26;
+const OF_TABLE: u32 = 512;
+
+/// The table of a constraint's number. One with more constraints than numbers has those of the next tables, too.
+fn table_of_constraint(number: u32) -> Option<u16> {
+    let table = number.checked_sub(FIRST_CONSTRAINT)? / OF_TABLE;
+    u16::try_from(table).ok()
 }
 
 pub(super) fn sequence_oid(at: usize) -> u32 {
@@ -165,7 +182,7 @@ pub(crate) fn constraints_of(
         columns: Vec::new(),
         referenced_columns: Vec::new(),
         definition,
-        seen: None,
+        condition: None,
         is_valid: true,
     };
     let when = |is_so: bool, text: &'static str| if is_so { text } else { "" };
@@ -233,11 +250,9 @@ pub(crate) fn constraints_of(
     for (name, condition) in checks.filter(|(name, _)| !is_hidden_check(name)) {
         let read = Check::parse(condition, &relation.schema);
         let condition = shown_check(condition, &relation.schema, &enums);
-        let kind_of = |name: &str| relation.column(name).ok().map(|column| column.spec.kind);
-        let seen = as_array(&condition, &kind_of);
         let definition = format!("CHECK (({condition}))");
         add(Constraint {
-            seen: seen.map(|condition| format!("CHECK (({condition}))")),
+            condition: Some(condition),
             columns: read.map_or_else(|_| Vec::new(), |check| check.columns().to_vec()),
             ..plain(name, "c", definition)
         });
@@ -296,7 +311,7 @@ fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, 
                 Value::Null,
                 Value::Null,
                 match constraint.letter {
-                    "c" => text(constraint.seen_definition()),
+                    "c" => Value::Text(constraint.seen_definition(&relation)),
                     _ => Value::Null,
                 },
             ]);
@@ -322,17 +337,37 @@ pub(super) fn constraint_numbers(
 /// # Errors
 /// An error of reading the tables.
 pub(crate) fn constraint_definition(source: &dyn Source, number: u32) -> Result<Value, SqlError> {
-    for relation in relations(source)? {
-        let constraints = constraints_of(source, &relation)?;
-        let found = constraints.into_iter().find(|there| there.oid == number);
-        if let Some(constraint) = found {
-            let seen = constraint.seen_definition();
-            return Ok(Value::Text(format!("{seen}{}", constraint.validity())));
+    if let Some(table) = table_of_constraint(number) {
+        // Of many tables, each constraint is asked for: only its own table is looked at.
+        if let Ok(relation) = Relation::numbered(source, table)
+            && let Some(found) = definition_in(source, &relation, number)?
+        {
+            return Ok(found);
         }
+        for relation in &relations(source)? {
+            if let Some(found) = definition_in(source, relation, number)? {
+                return Ok(found);
+            }
+        }
+        return Ok(Value::Null);
     }
     let mut of_domains = domain_checks::all(source)?.into_iter();
     let found = of_domains.find(|there| there.number == number);
     Ok(found.map_or(Value::Null, |there| Value::Text(there.definition)))
+}
+
+/// The definition of a table's constraint of a number.
+fn definition_in(
+    source: &dyn Source,
+    relation: &Relation,
+    number: u32,
+) -> Result<Option<Value>, SqlError> {
+    let constraints = constraints_of(source, relation)?.into_iter();
+    let found = { constraints }.find(|there| there.oid == number);
+    Ok(found.map(|constraint| {
+        let seen = constraint.seen_definition(relation);
+        Value::Text(seen + constraint.validity())
+    }))
 }
 
 /// The columns of an index, as SQL.
@@ -444,29 +479,28 @@ pub(crate) fn index_definition(
     column: usize,
     path: Option<&SearchPath>,
 ) -> Result<Value, SqlError> {
-    for relation in relations(source)? {
-        if !(index_oid(relation.number, 0)..index_oid(relation.number + 1, 0)).contains(&number) {
-            continue;
-        }
-        let indexes = seen_indexes(&relation);
-        let Some(index) = indexes.iter().find(|index| index.oid == number) else {
-            continue;
-        };
-        return Ok(match column.checked_sub(1) {
-            None => Value::Text(match path {
-                None => definition_of(&relation, index),
-                Some(path) => {
-                    let table = path.written(source, &relation.name)?;
-                    definition_on(&table, index.condition.clone(), &relation, index)
-                }
-            }),
-            Some(at) => match index.columns.get(at) {
-                Some((column, _)) => Value::Text(names_of(&relation, &[*column])),
-                None => Value::Null,
-            },
-        });
-    }
-    Ok(Value::Null)
+    let Some(Ok(relation)) = table_of_index(number).map(|table| Relation::numbered(source, table))
+    else {
+        return Ok(Value::Null);
+    };
+    let indexes = seen_indexes(&relation);
+    let index = indexes.iter().find(|index| index.oid == number);
+    let Some(index) = index.filter(|_| !is_own(&relation.name)) else {
+        return Ok(Value::Null);
+    };
+    Ok(match column.checked_sub(1) {
+        None => Value::Text(match path {
+            None => definition_of(&relation, index),
+            Some(path) => {
+                let table = path.written(source, &relation.name)?;
+                definition_on(&table, index.condition.clone(), &relation, index)
+            }
+        }),
+        Some(at) => match index.columns.get(at) {
+            Some((column, _)) => Value::Text(names_of(&relation, &[*column])),
+            None => Value::Null,
+        },
+    })
 }
 
 /// The sequences' names, in the order of their numbers.

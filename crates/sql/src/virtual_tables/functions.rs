@@ -151,7 +151,7 @@ impl Said<'_> {
     }
 }
 
-fn functions(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn functions(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let of_types = crate::types::functions::all().iter().map(|one| {
         let volatility = match one.is_stable {
             true => Volatility::Stable,
@@ -176,7 +176,7 @@ fn functions(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, Sq
         .filter(is_shown)
         .map(Row::values)
         .chain(of_types)
-        .chain(super::triggers::functions(source)?)
+        .chain(super::triggers::functions(source, &with.context.user)?)
         .collect())
 }
 

@@ -129,6 +129,12 @@ pub(super) fn index_oid(table: u16, index: usize) -> u32 {
     (1 << 24) + u32::from(table) * INDEXES + index as u32
 }
 
+/// The table of an index's number.
+pub(super) fn table_of_index(number: u32) -> Option<u16> {
+    let table = number.checked_sub(index_oid(0, 0))? / INDEXES;
+    u16::try_from(table).ok()
+}
+
 /// The most numbers of a table's indexes.
 const INDEXES: u32 = 64;
 

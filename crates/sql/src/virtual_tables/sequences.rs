@@ -6,7 +6,7 @@ use super::indexes::{SeenIndex, seen_indexes};
 use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, oid, text, virtual_table};
 use crate::error::{SqlError, code};
-use crate::expression::Environment;
+use crate::expression::{Environment, check_numbers_read, may_read_numbers};
 use crate::path::{beside, local, name_in, schema_of, written_whole};
 use crate::relation::{Relation, kind, object, objects, parsed};
 use crate::sequences::Sequence;
@@ -37,10 +37,14 @@ pub(super) const TABLES: &[VirtualTable] = &[VirtualTable {
 
 fn rows(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
+    let rights = with.context.rights.borrow().clone();
     for (name, body) in objects(source, kind::SEQUENCE)? {
         let sequence: Sequence = parsed(&body)?;
         let int = |value: i64| Value::Int(value.into());
-        let last = last_of(with, &name);
+        let last = match may_read_numbers(source, &rights, &name) {
+            true => last_of(with, &name),
+            false => None,
+        };
         rows.push(vec![
             text(schema_of(&name)),
             text(local(&name)),
@@ -59,17 +63,14 @@ fn rows(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlE
 }
 
 fn last_of(with: &Environment<'_>, name: &str) -> Option<i64> {
-    let database = with.context.database.as_ref()?;
-    with.context
-        .draws
-        .borrow()
-        .last_of(database.counters(), name)
+    let (last, is_called) = with.context.sequence_state(name)?;
+    is_called.then_some(last)
 }
 
 /// The last number of the sequence with a number in `pg_class`; null if it has given none.
 ///
 /// # Errors
-/// `42809` if there is no such sequence; an error of reading the tables.
+/// `42809` if there is no such sequence; `42501` without the right to read its table; an error of reading the tables.
 pub(crate) fn last_number(
     source: &dyn Source,
     with: &Environment<'_>,
@@ -80,6 +81,7 @@ pub(crate) fn last_number(
         let text = format!("the relation with OID {number} is no sequence");
         return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text));
     };
+    check_numbers_read(source, &with.context.rights.borrow(), &name)?;
     Ok(last_of(with, &name).map_or(Value::Null, |last| Value::Int(last.into())))
 }
 

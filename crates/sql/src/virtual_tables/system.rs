@@ -14,6 +14,7 @@ use crate::names::{DATABASE, quoted};
 use crate::operator_classes::OperatorClass;
 use crate::path::local;
 use crate::relation::{is_own, table_oid};
+use crate::routines::other_owners;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::types::SqlType::{
@@ -215,7 +216,9 @@ fn types(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlErr
     for (name, there) in &types.types {
         let schema = number_of_schema(&schemas, name);
         if let Some(domain) = &there.domain {
-            let base = types.base_of(domain)?;
+            // Earlier versions dropped types under their domains, which are shown all the same.
+            let known = types.base_of(domain);
+            let base = known.unwrap_or(TypeSpec::new(SqlType::Text, domain.modifier));
             rows.push(domain_row(name, there, (domain, base), schema));
             continue;
         }
@@ -295,7 +298,7 @@ fn domain_row(
         (8, Value::Bool(false)),
         (14, oid(0)),
         (24, Value::Bool(domain.not_null)),
-        (25, oid(base.kind.oid())),
+        (25, oid(domain.base)),
         (26, Value::Int(base.modifier.into())),
         (29, default.clone()),
         (30, default),
@@ -489,22 +492,29 @@ fn database(number: u32, name: &str) -> Vec<Value> {
     ]
 }
 
-fn roles(_: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    Ok(vec![vec![
-        text(&with.context.user),
-        Value::Bool(true),
-        Value::Bool(true),
-        Value::Bool(false),
-        Value::Bool(false),
-        Value::Bool(true),
-        Value::Bool(false),
-        Value::Int(-1),
-        text("********"),
-        Value::Null,
-        Value::Bool(false),
-        Value::Null,
-        oid(OWNER),
-    ]])
+fn roles(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let user = &*with.context.user;
+    let others = other_owners(source, user)?;
+    let others = others.iter().map(|(name, number)| (&**name, *number));
+    let all = [(user, OWNER)].into_iter().chain(others);
+    let rows = all.map(|(name, number)| {
+        vec![
+            text(name),
+            Value::Bool(number == OWNER),
+            Value::Bool(true),
+            Value::Bool(false),
+            Value::Bool(false),
+            Value::Bool(true),
+            Value::Bool(false),
+            Value::Int(-1),
+            text("********"),
+            Value::Null,
+            Value::Bool(false),
+            Value::Null,
+            oid(number),
+        ]
+    });
+    Ok(rows.collect())
 }
 
 fn collations(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {

@@ -6,7 +6,7 @@ use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::path::kept;
 use crate::relation::{Relation, is_own, table_oid, trigger_number};
-use crate::routines::{Language, Returns, RoutineDefinition, all, procedures};
+use crate::routines::{Language, Returns, RoutineDefinition, all, other_owners, procedures};
 use crate::source::Source;
 use crate::types::SqlType::{
     self, Bool, Bytea, Int2, Int2Vector, Name, Oid, OneChar, Text, TextArray,
@@ -157,7 +157,8 @@ fn result_of(definition: &RoutineDefinition) -> u32 {
 }
 
 /// The rows of `pg_proc` for functions and procedures of users.
-pub(super) fn functions(source: &dyn Source) -> Result<VirtualRows, SqlError> {
+pub(super) fn functions(source: &dyn Source, user: &str) -> Result<VirtualRows, SqlError> {
+    let others = other_owners(source, user)?;
     let mut functions = all(source)?;
     functions.extend(procedures(source)?);
     let schemas = schema_numbers(source)?;
@@ -186,7 +187,10 @@ pub(super) fn functions(source: &dyn Source) -> Result<VirtualRows, SqlError> {
             oid(one.number),
             text(&one.name),
             oid(number_of_schema(&schemas, &kept(&one.schema, &one.name))),
-            oid(OWNER),
+            oid(match one.is_definer {
+                true => others.get(&one.owner).copied().unwrap_or(OWNER),
+                false => OWNER,
+            }),
             oid(one.language.oid()),
             Value::Float(100.0),
             Value::Float(if gives_rows { 1000.0 } else { 0.0 }),
@@ -223,7 +227,13 @@ pub(super) fn functions(source: &dyn Source) -> Result<VirtualRows, SqlError> {
             text(&one.body),
             Value::Null,
             Value::Null,
-            Value::Null,
+            match &one.path {
+                Some(path) => {
+                    let set = format!("search_path={path}");
+                    array_of(Text, [ValueRef::Text(&set)].into_iter())
+                }
+                None => Value::Null,
+            },
             Value::Null,
         ]);
     }

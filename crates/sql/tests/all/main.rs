@@ -41,6 +41,7 @@ mod parts;
 mod programs;
 mod queries;
 mod rights;
+mod rights_of_owners;
 mod routines;
 mod schemas;
 mod scripts;

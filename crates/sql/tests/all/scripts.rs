@@ -273,6 +273,11 @@ const NOT_ON_NODES: &[&str] = &[
     "row_triggers.sql",
     // A column gets another type; schemas are dropped.
     "bits.sql",
+    "function_paths.sql",
+    "needed_types.sql",
+    // Tables and sequences are read in the transaction that makes them, or renames them.
+    "prepared_behind.sql",
+    "read_sequences.sql",
     "functions_of_users.sql",
     // Unique keys that are checked later.
     "deferrable_keys.sql",
@@ -349,6 +354,10 @@ macro_rules! scripts {
 }
 
 scripts! {
+    function_paths: "function_paths.sql",
+    prepared_behind: "prepared_behind.sql",
+    needed_types: "needed_types.sql",
+    read_sequences: "read_sequences.sql",
     batches: "batches.sql",
     claims: "claims.sql",
     sizes_of_tables: "sizes_of_tables.sql",

@@ -146,3 +146,28 @@ insert into given (list) values ('{x,a}'), ('{y,a}')
 
 statement error 23505
 insert into given (list) values ('{x,b}')
+
+# Arguments by name, and defaults of arguments.
+
+statement ok
+create function dfl(i int, j int default 5) returns int language sql immutable as 'select i * 10 + j'
+
+statement ok
+create table filled (a int, b int, c int generated always as (dfl(b)) stored, d int generated always as (dfl(j => a, i => b)) stored, check (dfl(a) > 0))
+
+statement ok
+insert into filled (a, b) values (1, 2)
+
+query
+select * from filled
+----
+1|2|25|21
+
+statement ok
+create index on filled (dfl(j := a, i := b))
+
+statement error 23514
+insert into filled (a, b) values (-1, 2)
+
+statement error 42883
+create index on filled (dfl(k => a))

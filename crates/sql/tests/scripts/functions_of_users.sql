@@ -543,6 +543,32 @@ SELECT ordinal_position, parameter_mode, parameter_name, data_type, udt_name, dt
 2|IN|new_name|text|text|2
 
 statement ok
+CREATE FUNCTION po(OUT a int, b text, INOUT c numeric DEFAULT 3) LANGUAGE sql AS 'SELECT 1, 2.0'
+
+statement ok
+CREATE FUNCTION pt(x int DEFAULT 5, y text DEFAULT 'q') RETURNS TABLE (u int, v text) LANGUAGE sql AS 'SELECT 1, ''a''::text'
+
+# The default of y is 'q'::text in PostgreSQL.
+query
+SELECT specific_name ~ '^po', ordinal_position, parameter_mode, is_result, parameter_name, data_type, parameter_default, dtd_identifier FROM information_schema.parameters WHERE specific_name ~ '^p[ot]_' ORDER BY specific_name, ordinal_position
+----
+t|1|OUT|NO|a|integer|NULL|1
+t|2|IN|NO|b|text|NULL|2
+t|3|INOUT|NO|c|numeric|3|3
+f|1|IN|NO|x|integer|5|1
+f|2|IN|NO|y|text|'q'|2
+f|3|OUT|NO|u|integer|NULL|3
+f|4|OUT|NO|v|text|NULL|4
+
+query
+SELECT pg_get_function_arg_default('po(text, numeric)'::regprocedure, 3), pg_get_function_arg_default('po(text, numeric)'::regprocedure, 1), pg_get_function_arg_default('po(text, numeric)'::regprocedure, 9)
+----
+3|NULL|NULL
+
+statement ok
+DROP FUNCTION po(text, numeric), pt(int, text)
+
+statement ok
 CREATE FUNCTION one_or_other(b bool) RETURNS int LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF b THEN SELECT 1 AS a INTO r; ELSE SELECT 2 AS a INTO r; END IF; RETURN r.a; END $$
 
 query

@@ -226,3 +226,70 @@ UPDATE of_rows SET (a, b) = ROW(1)
 
 statement error 42601
 UPDATE of_rows SET (a, b) = (SELECT * FROM of_rows)
+
+# VALUES in several parentheses.
+
+query
+SELECT ((VALUES (2))), 1 + ((VALUES (3)))
+----
+2|4
+
+query
+SELECT array_agg((VALUES (2)))
+----
+{2}
+
+query
+SELECT coalesce((VALUES (2)), 3), coalesce(((VALUES (4))), 3)
+----
+2|4
+
+query
+SELECT * FROM ((VALUES (2))) t
+----
+2
+
+# Labels without AS before other clauses than FROM.
+
+query
+SELECT 1 view ORDER BY 1
+----
+1
+
+query
+SELECT 1 end LIMIT 1
+----
+1
+
+query
+SELECT 1 values UNION SELECT 2 ORDER BY 1
+----
+1
+2
+
+statement error 42601
+SELECT 1 day WHERE true
+
+statement error 42601
+SELECT 1 over WHERE true
+
+statement error 42601
+SELECT 1 array
+
+statement error 42601
+SELECT 1 for
+
+query
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY x) FROM (VALUES (1)) v(x)
+----
+1
+
+query
+SELECT INTERVAL '1' YEAR ORDER BY 1
+----
+1 year
+
+query
+SELECT 1::double precision ORDER BY 1
+----
+1

@@ -136,7 +136,7 @@ impl Session {
                     }
                     Some(Outcome::Failed(error)) if !failed => {
                         failed = true;
-                        tell(&error, output, to);
+                        self.tell(&error, output, to);
                     }
                     _ => failed = true,
                 },
@@ -148,7 +148,7 @@ impl Session {
                     if let Some(Outcome::Failed(error)) = outcomes.next()
                         && !failed
                     {
-                        tell(&error, output, to);
+                        self.tell(&error, output, to);
                     }
                     failed = true;
                 }
@@ -157,7 +157,7 @@ impl Session {
                         // The transaction may have failed when its rows were sent.
                         Some(Outcome::Synced(status)) if parts.len() > 0 => status,
                         Some(Outcome::Failed(error)) if !failed => {
-                            tell(&error, output, to);
+                            self.tell(&error, output, to);
                             self.sql.status()
                         }
                         _ => self.sql.status(),
@@ -179,7 +179,7 @@ impl Session {
                 }
                 reply if is_in_failure && reply.is_refused_in_failure() => {
                     failed = true;
-                    tell(&SqlError::in_failed_transaction(), output, to);
+                    self.tell(&SqlError::in_failed_transaction(), output, to);
                     if matches!(reply, Reply::CopyIn(_)) {
                         failed = self.refuse_copy();
                     }
@@ -198,8 +198,8 @@ impl Session {
                 }
                 reply => say(reply, output),
             }
-            if failed && self.sql.is_terminated() {
-                // The session is ended, so the client may send no more.
+            if self.is_over || failed && self.sql.is_terminated() {
+                // The session is ended: nothing comes behind this error, and the client may send no more.
                 break;
             }
         }
@@ -223,6 +223,17 @@ impl Session {
         !is_of_query
     }
 
+    /// Writes an error.
+    fn tell(&mut self, error: &SqlError, output: &mut BytesMut, to: &mut impl Send) {
+        self.is_over |= error.ends_session();
+        let severity = match error.ends_session() {
+            true => Severity::Fatal,
+            false => Severity::Error,
+        };
+        Answers(output).error(severity, error);
+        to.told(error);
+    }
+
     /// Returns true if an answer ended in an error. The error is sent, and fails the open transaction if the answer is
     /// of the last part; the other parts are over.
     fn refused(
@@ -235,7 +246,7 @@ impl Session {
         let Sent::Failed(error) = sent else {
             return false;
         };
-        tell(&error, output, to);
+        self.tell(&error, output, to);
         if is_last {
             self.sql.fail();
         }
@@ -420,16 +431,6 @@ fn say(reply: Reply, output: &mut BytesMut) {
         | Reply::Failed
         | Reply::Ready(_) => {}
     }
-}
-
-/// Writes an error.
-fn tell(error: &SqlError, output: &mut BytesMut, to: &mut impl Send) {
-    let severity = match error.ends_session() {
-        true => Severity::Fatal,
-        false => Severity::Error,
-    };
-    Answers(output).error(severity, error);
-    to.told(error);
 }
 
 /// The result of sending rows.

@@ -1,7 +1,7 @@
 //! Functions that tools ask about the objects of a database: definitions, comments, sizes and rights.
 
 use super::definition::*;
-use super::session::user;
+use super::session::user_numbered;
 use super::whole_names::{finds_public, whole};
 use crate::error::SqlError;
 use crate::expression::Environment;
@@ -43,7 +43,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_get_serial_sequence(TEXT, TEXT) -> TEXT, serial_sequence, "sequence of a table's column", stable;
     pg_get_statisticsobjdef(OID) -> TEXT, |_, _| none(), "null: there are no statistics", stable;
     pg_get_statisticsobjdef_columns(OID) -> TEXT, |_, _| none(), "null: there are no statistics", stable;
-    pg_get_userbyid(OID) -> NAME, user, "name of the user", stable;
+    pg_get_userbyid(OID) -> NAME, user_numbered, "name of the user", stable;
     pg_get_viewdef(OID) -> TEXT, view, "query of a view", stable;
     pg_get_viewdef(OID, BOOL) -> TEXT, view, "query of a view", stable;
     pg_get_viewdef(OID, INT4) -> TEXT, view, "query of a view", stable;

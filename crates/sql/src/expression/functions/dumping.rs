@@ -50,8 +50,8 @@ pub(crate) static SEQUENCE_IS_CALLED: Definition = Definition::new(
 .session();
 
 fn state(a: Arguments<'_>, with: &Environment<'_>) -> Result<(i64, bool), SqlError> {
-    let counters = with.context.database()?.counters();
-    let state = with.context.draws.borrow().state_of(counters, a.text(0));
+    with.context.database()?;
+    let state = with.context.sequence_state(a.text(0));
     state.ok_or_else(|| SqlError::unknown_table(a.text(0)))
 }
 

@@ -220,8 +220,8 @@ fn routines_named(text: &str, with: &Environment<'_>) -> Result<Vec<RoutineDefin
         return Ok(Vec::new());
     };
     let (schema, name) = name_in(text)?;
-    let settings = with.context.settings.borrow();
-    routines::named(reading.source, settings.path(), schema.as_deref(), &name)
+    let path = with.context.path();
+    routines::named(reading.source, &path, schema.as_deref(), &name)
 }
 
 /// The number of the one function of users that a text names.
@@ -500,9 +500,9 @@ fn table_numbered(name: &str, with: &Environment<'_>) -> Result<Option<u32>, Sql
 }
 
 fn table_named(name: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
-    let settings = with.context.settings.borrow();
+    let path = with.context.path();
     let draws = with.context.draws.borrow();
-    draws.tables.number(settings.path(), name)
+    draws.tables.number(&path, name)
 }
 
 /// The longest text that is read as a type of the grammar.
@@ -569,8 +569,7 @@ fn type_named(text: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlErro
     {
         return Err(unknown_schema(schema));
     }
-    let settings = with.context.settings.borrow();
-    let names = TypeNames::of(reading.source, settings.path())?;
+    let names = TypeNames::of(reading.source, &with.context.path())?;
     let is_of_catalogue = schema.as_deref() == Some("pg_catalog");
     if let Some(one) = without_values::named(&name).filter(|_| is_of_catalogue && !of_array) {
         return Ok(Some(one.number));

@@ -12,6 +12,7 @@ use sardonyx::schema::Value;
 use std::cell::Cell;
 
 pub(super) static TABLE: &[Definition] = functions! {
+    pg_get_function_arg_default(OID, INT4) -> TEXT, argument_default, "default of a function's argument; null without one", stable;
     pg_get_function_arguments(OID) -> TEXT, |a, with| arguments(a, with, true), "types of a function's arguments; null of an aggregate", stable;
     pg_get_function_identity_arguments(OID) -> TEXT, |a, with| arguments(a, with, false), "types of a function's arguments; null of an aggregate", stable;
     pg_get_function_result(OID) -> TEXT, result, "type of the result of a user's function; null of a procedure", stable;
@@ -79,6 +80,19 @@ fn arguments(a: Arguments<'_>, with: &Environment<'_>, with_defaults: bool) -> A
     let kinds = a.oid(0).map(|oid| arguments_of(oid, with)).transpose()?;
     let kinds = kinds.flatten().map(|kinds| Value::Text(kinds.join(", ")));
     Ok(kinds.unwrap_or(Value::Null))
+}
+
+/// The default of the argument at a place, from 1, among all arguments.
+fn argument_default(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let (Some(number), Some(reading)) = (a.oid(0), with.reading) else {
+        return Ok(Value::Null);
+    };
+    let of = numbered(reading.source, number)?;
+    let place = usize::try_from(a.int(1)).ok();
+    let place = place.and_then(|place| place.checked_sub(1));
+    let default = of.as_ref().zip(place);
+    let default = default.and_then(|(of, place)| of.default_at(place));
+    Ok(default.map_or(Value::Null, |text| Value::Text(text.to_string())))
 }
 
 fn trigger(a: Arguments<'_>, with: &Environment<'_>, is_whole: bool) -> Answer {

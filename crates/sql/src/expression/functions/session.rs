@@ -4,6 +4,7 @@ use super::definition::*;
 use super::numbers::random_bits;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
+use crate::routines::other_owners;
 use crate::text::text_of;
 use crate::types::SqlType;
 use crate::values::arrays::written;
@@ -62,6 +63,17 @@ pub(super) fn user(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
     text(&*with.context.user)
 }
 
+/// The user of a number: the session's, or one whose rights a function has.
+pub(super) fn user_numbered(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    if let (Some(number), Some(reading)) = (a.oid(0), with.reading) {
+        let others = other_owners(reading.source, &with.context.user)?;
+        if let Some((name, _)) = others.iter().find(|(_, own)| **own == number) {
+            return text(name.as_str());
+        }
+    }
+    text(&*with.context.user)
+}
+
 /// The name of the session's database.
 fn database(with: &Environment<'_>) -> Answer {
     text(with.context.settings.borrow().database())
@@ -69,9 +81,8 @@ fn database(with: &Environment<'_>) -> Answer {
 
 /// The schemas of the session's path that are there.
 fn schemas(has_catalogue: bool, with: &Environment<'_>) -> Result<Vec<String>, SqlError> {
-    let settings = with.context.settings.borrow();
     match with.reading {
-        Some(reading) => settings.path().all(reading.source, has_catalogue),
+        Some(reading) => with.context.path().all(reading.source, has_catalogue),
         None => Err(SqlError::unsupported(
             "schemas cannot be asked for where no table is read",
         )),
@@ -156,12 +167,12 @@ fn sequence(a: Arguments<'_>, with: &Environment<'_>) -> Result<String, SqlError
         return Ok(number.to_string());
     }
     let (text, counters) = (a.text(0), with.context.database()?.counters());
-    let settings = with.context.settings.borrow();
+    let path = with.context.path();
     let draws = with.context.draws.borrow();
     let is_there = |name: &str| draws.has_sequence(counters, name);
-    let found = settings.path().find_in(text, is_there)?;
+    let found = path.find_in(text, is_there)?;
     let found = found.ok_or_else(|| SqlError::unknown_table(text))?;
-    settings.path().check_own(&found)?;
+    path.check_own(&found)?;
     Ok(found)
 }
 

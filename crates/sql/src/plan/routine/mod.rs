@@ -19,7 +19,7 @@ use super::tree::{Input, SelectPlan, SeriesOf};
 use crate::error::{SqlError, code as codes};
 use crate::expression::{Environment, Expr, InnerQuery, StatementContext, Subquery, row_of_field};
 use crate::relation::Relation;
-use crate::rights::Rights;
+use crate::rights::{Access, Rights};
 use crate::routines::{Returns, RoutineDefinition};
 use crate::rows::{InputRow, Table};
 use crate::source::Source;
@@ -150,6 +150,7 @@ impl Routine {
         given: Given<'_>,
         with: &Environment<'_>,
     ) -> Result<Outcome, SqlError> {
+        self.check_call(with.context)?;
         let rights = self.rights(with.context);
         let code = self.code(host.source(), &rights)?;
         // Functions that it calls have them, too.
@@ -159,11 +160,28 @@ impl Routine {
         ran.map_err(|error| self.within(error))
     }
 
-    /// The rights with which it runs: those of its caller, or those of the user that made it.
+    /// Checks that its caller may call it: as for a procedure, since it may do more than the caller. A trigger calls its
+    /// function whoever changes the rows.
+    fn check_call(&self, context: &StatementContext) -> Result<(), SqlError> {
+        let is_open = !self.definition.is_definer || self.table.is_some();
+        if is_open || context.rights.borrow().elsewhere() >= Access::Write {
+            return Ok(());
+        }
+        let text = format!("permission denied for function {}", self.definition.name);
+        Err(SqlError::new(codes::INSUFFICIENT_PRIVILEGE, text)
+            .detail("It has the rights of its owner (SECURITY DEFINER).")
+            .hint("Users with tables = \"write\" or \"own\" in the configuration may call it."))
+    }
+
+    /// The rights with which it runs: those of its caller, or those of the user that made it; with its search path.
     pub fn rights(&self, context: &StatementContext) -> Arc<Rights> {
-        match self.definition.is_definer {
+        let rights = match self.definition.is_definer {
             true => context.rights_of(&self.definition.owner),
             false => context.rights.borrow().clone(),
+        };
+        match self.definition.own_path(rights.path(), &context.user) {
+            Some(path) => Arc::new(rights.looking_in(&Arc::new(path))),
+            None => rights,
         }
     }
 
