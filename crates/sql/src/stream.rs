@@ -11,7 +11,7 @@ use crate::rows::InputRow;
 pub(crate) use portions::SnapshotPortions;
 
 use crate::error::SqlError;
-use crate::expression::{Environment, Lists, StatementContext};
+use crate::expression::{Environment, Kept, Lists, StatementContext};
 use crate::plan::access::Path;
 use crate::plan::{Plan, Planned};
 use crate::source::{KeyRange, Source};
@@ -78,7 +78,9 @@ impl SnapshotStream {
         let Plan::Select(plan) = &planned.plan else {
             return Ok(None);
         };
+        let (source, kept) = (&**snapshot.space(), Kept::default());
         let with = Environment::new(parameters, &context);
+        let with = with.over(&source, &kept);
         let Some(place) = place_of(plan, &snapshot, &with)? else {
             return Ok(None);
         };
@@ -103,11 +105,13 @@ impl SnapshotStream {
         let Plan::Select(plan) = &self.planned.plan else {
             return Ok((0, false));
         };
+        let (source, kept) = (&**self.snapshot.space(), Kept::default());
+        let with = Environment::new(&self.parameters, &self.context);
+        // The sets of lists stay for the next portions.
         let with = Environment {
             lists: Some(&self.lists),
-            ..Environment::new(&self.parameters, &self.context)
+            ..with.over(&source, &kept)
         };
-        let source = &**self.snapshot.space();
         let wanted = most.min(self.left);
         let (mut given, mut bytes) = (0, 0);
         let skip = &mut self.skip;

@@ -1,0 +1,287 @@
+# With an empty path, the texts of the catalogue have the schemas of all names in them, and nothing else of them changes: pg_dump writes
+# them so, and they are read again. The words are the database's, the places of the schemas those of PostgreSQL 15.
+
+statement ok
+create type mood as enum ('sad', 'ok')
+
+statement ok
+create type pair as (a int, m mood)
+
+statement ok
+create type pairs as (first pair, others mood[])
+
+statement ok
+create domain glad as mood default 'ok'
+
+statement ok
+create table created (id int primary key, at timestamp, year int)
+
+statement ok
+create table status (id int primary key, name text, m mood, created timestamp, p pair)
+
+statement ok
+create table c (id int primary key, status int references status (id) check (status is distinct from 5))
+
+statement ok
+create function lowered(t text, m mood default 'ok') returns text language sql immutable as 'select lower(t)'
+
+statement ok
+create function pairs_of(p pair, many mood[]) returns setof pair language sql as 'select p'
+
+statement ok
+create function statuses(g mood) returns setof status language sql as 'select * from status'
+
+statement ok
+create view v1 as select replace(name, E'\\', E'\n') as r, name ~ E'^\\w+$' as m, U&'\0061\\' as u from status
+
+statement ok
+create view v2 as select extract(year from created) as y, id is distinct from status.id as d, name, overlay(name placing 'x' from id for 1) as o from status
+
+statement ok
+create view v3 as select s.id, c.id as c, k.id as k from status s join c on c.status = s.id, created k
+
+statement ok
+create view v4 as select id from status join created using (id), c as c2(c_id)
+
+statement ok
+create view v5 as select s.id from status s left join (c join created k on k.id = c.id) on c.status = s.id
+
+statement ok
+create view v6 as select id, id as again from status union table c union all (select id, year from created) order by 1
+
+statement ok
+create sequence numbers
+
+statement ok
+create view v7 as select 'status'::REGCLASS as r, cast('{sad}' as mood[]) as l, mood 'ok' as k, cast('c' as regclass) as q, nextval('numbers') as n
+
+statement ok
+create view v8 as with status as (select 1 as id), w as (select * from status) select w.id, (select max(id) from created) as m, exists (select from c where c.id = w.id) as e, array(select lowered(name::text) from status s(name)) as l from w, status
+
+statement ok
+create view v9 as with recursive c as (select 1 as id union all select id + 1 from c where id < 3) select c.id from c where c.id in (select id from created)
+
+statement ok
+create view v10 as select (row(1, 'ok')::pair).a, p.m from pairs_of(row(1, 'ok'), '{sad}'::mood[]) p, lateral lowered(p.a::text, m => p.m) l(t)
+
+statement ok
+create view "V11" as select "Status"."From" from (select 1 as "From") "Status", status
+
+statement ok
+create view v12 as select lowered(name) filter_ from status where lowered(name) in (select lowered(name, 'sad'::mood) from status) group by lowered(name) having max(lowered(name)) > '' order by lowered(name)
+
+statement ok
+create table d (id int default nextval('numbers'), t text, m mood default 'ok'::mood, p pair, check (lowered(t) <> E'a\\'))
+
+statement ok
+create index d_t on d (lowered(t), (t || E'\\')) where lowered(t) <> E'\''
+
+statement ok
+create function touched() returns trigger language plpgsql as $$ begin return new; end $$
+
+statement ok
+create trigger touched before update on status for each row when (lowered(old.name) <> lowered(new.name)) execute function touched('status', E'\\')
+
+query
+select set_config('search_path', '', false)
+----
+
+
+query
+select pg_get_viewdef('public.v1'::regclass)
+----
+ SELECT replace(status.name, '\'::text, '
+'::text) AS r,
+    (status.name ~ '^\w+$'::text) AS m,
+    'a\'::text AS u
+   FROM public.status;
+
+query
+select pg_get_viewdef('public.v2'::regclass)
+----
+ SELECT EXTRACT(year FROM status.created) AS y,
+    (status.id IS DISTINCT FROM status.id) AS d,
+    status.name,
+    OVERLAY(status.name PLACING 'x'::text FROM status.id FOR 1) AS o
+   FROM public.status;
+
+query
+select pg_get_viewdef('public.v3'::regclass)
+----
+ SELECT s.id,
+    c.id AS c,
+    k.id AS k
+   FROM (public.status s
+     JOIN public.c ON ((c.status = s.id))),
+    public.created k;
+
+query
+select pg_get_viewdef('public.v4'::regclass)
+----
+ SELECT status.id
+   FROM (public.status
+     JOIN public.created USING (id)),
+    public.c c2(c_id, status);
+
+query
+select pg_get_viewdef('public.v5'::regclass)
+----
+ SELECT s.id
+   FROM (public.status s
+     LEFT JOIN (public.c
+     JOIN public.created k ON ((k.id = c.id))) ON ((c.status = s.id)));
+
+query
+select pg_get_viewdef('public.v6'::regclass)
+----
+(
+         SELECT status.id,
+            status.id AS again
+           FROM public.status
+        UNION
+         SELECT c.id,
+            c.status AS again
+           FROM public.c
+) UNION ALL
+ SELECT created.id,
+    created.year AS again
+   FROM public.created
+  ORDER BY 1;
+
+query
+select pg_get_viewdef('public.v7'::regclass)
+----
+ SELECT 'public.status'::regclass AS r,
+    '{sad}'::public.mood[] AS l,
+    'ok'::public.mood AS k,
+    'public.c'::regclass AS q,
+    nextval('public.numbers'::regclass) AS n;
+
+query
+select pg_get_viewdef('public.v8'::regclass)
+----
+ WITH status AS (
+         SELECT 1 AS id
+        ), w AS (
+         SELECT status_1.id
+           FROM status status_1
+        )
+ SELECT w.id,
+    ( SELECT max(created.id) AS max
+           FROM public.created) AS m,
+    (EXISTS ( SELECT
+           FROM public.c
+          WHERE (c.id = w.id))) AS e,
+    ARRAY( SELECT public.lowered((s.name)::text) AS lowered
+           FROM status s(name)) AS l
+   FROM w,
+    status;
+
+query
+select pg_get_viewdef('public.v9'::regclass)
+----
+ WITH RECURSIVE c AS (
+         SELECT 1 AS id
+        UNION ALL
+         SELECT (c_1.id + 1)
+           FROM c c_1
+          WHERE (c_1.id < 3)
+        )
+ SELECT c.id
+   FROM c
+  WHERE (c.id IN ( SELECT created.id
+           FROM public.created));
+
+query
+select pg_get_viewdef('public.v10'::regclass)
+----
+ SELECT (ROW(1, 'ok'::public.mood)::public.pair).a AS a,
+    p.m
+   FROM public.pairs_of(ROW(1, 'ok'::public.mood), '{sad}'::public.mood[]) p(a, m),
+    LATERAL public.lowered((p.a)::text, m => p.m) l(t);
+
+query
+select pg_get_viewdef('public."V11"'::regclass)
+----
+ SELECT "Status"."From"
+   FROM ( SELECT 1 AS "From") "Status",
+    public.status;
+
+query
+select pg_get_viewdef('public.v12'::regclass)
+----
+ SELECT public.lowered(status.name) AS filter_
+   FROM public.status
+  WHERE (public.lowered(status.name) IN ( SELECT public.lowered(status_1.name, 'sad'::public.mood) AS lowered
+           FROM public.status status_1))
+  GROUP BY (public.lowered(status.name))
+ HAVING (max(public.lowered(status.name)) > ''::text)
+  ORDER BY (public.lowered(status.name));
+
+query
+select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 'public.d'::regclass order by adnum
+----
+nextval('public.numbers'::regclass)
+'ok'::public.mood
+
+query
+select pg_get_constraintdef(oid) from pg_constraint where conrelid in ('public.d'::regclass, 'public.c'::regclass) order by conname
+----
+PRIMARY KEY (id)
+CHECK ((status IS DISTINCT FROM 5))
+FOREIGN KEY (status) REFERENCES public.status(id)
+CHECK ((public.lowered(t) <> 'a\'::text))
+
+query
+select pg_get_indexdef('public.d_t'::regclass)
+----
+CREATE INDEX d_t ON public.d USING btree (public.lowered(t), ((t || '\'::text))) WHERE (public.lowered(t) <> ''''::text)
+
+query
+select pg_get_triggerdef(oid) from pg_trigger where tgname = 'touched'
+----
+CREATE TRIGGER touched BEFORE UPDATE ON public.status FOR EACH ROW WHEN ((public.lowered(old.name) <> public.lowered(new.name))) EXECUTE FUNCTION public.touched('status', '\')
+
+query
+select format_type(atttypid, atttypmod) from pg_attribute where attrelid in ('public.d'::regclass, (select typrelid from pg_type where typname = 'pairs')) and attnum > 0 order by attrelid, attnum
+----
+public.pair
+public.mood[]
+integer
+text
+public.mood
+public.pair
+
+query
+select proname, pg_get_function_arguments(oid), pg_get_function_identity_arguments(oid), pg_get_function_result(oid) from pg_proc where proname in ('lowered', 'pairs_of', 'statuses') order by 1
+----
+lowered|t text, m public.mood DEFAULT 'ok'::public.mood|t text, m public.mood|text
+pairs_of|p public.pair, many public.mood[]|p public.pair, many public.mood[]|SETOF public.pair
+statuses|g public.mood|g public.mood|SETOF public.status
+
+query
+select pg_get_functiondef('public.statuses'::regproc)
+----
+CREATE OR REPLACE FUNCTION public.statuses(g public.mood)
+ RETURNS SETOF public.status
+ LANGUAGE sql
+AS $function$select * from status$function$
+
+
+# The order in which pg_dump writes types.
+
+query
+select c.relname, d.objsubid, d.deptype, t.typname from pg_depend d join pg_class c on c.oid = d.objid and d.classid = 'pg_class'::regclass join pg_type t on t.oid = d.refobjid and d.refclassid = 'pg_type'::regclass where c.relkind = 'c' order by 1, 4
+----
+pair|2|n|mood
+pair|0|i|pair
+pairs|2|n|_mood
+pairs|1|n|pair
+pairs|0|i|pairs
+
+query
+select distinct a.typname, d.deptype, t.typname from pg_depend d join pg_type a on a.oid = d.objid and d.classid = 'pg_type'::regclass join pg_type t on t.oid = d.refobjid and d.refclassid = 'pg_type'::regclass where t.typname in ('mood', 'pair') order by 1, 3
+----
+_mood|i|mood
+_pair|i|pair
+glad|n|mood
