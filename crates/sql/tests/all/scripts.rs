@@ -231,6 +231,8 @@ const NOT_ON_NODES: &[&str] = &[
     "system_columns.sql",
     "functions_in_tables.sql",
     "pg_dump.sql",
+    "changed_texts.sql",
+    "whole_names.sql",
     "altered_sequences.sql",
     "statement_triggers.sql",
     "database_names.sql",

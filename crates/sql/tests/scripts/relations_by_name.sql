@@ -89,6 +89,16 @@ select of, by from noted where id = 7
 ----
 places|noted
 
+copy COPY 1
+copy noted (id) from stdin
+----
+8
+
+query
+select of, by from noted where id = 8
+----
+places|noted
+
 # A type in a plain scan.
 
 statement ok
