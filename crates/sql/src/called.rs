@@ -8,7 +8,7 @@
 //! transaction of the program is durable.
 
 use crate::begun::Begun;
-use crate::catalogue::{CATALOGUE, table_names};
+use crate::catalogue::CATALOGUE;
 use crate::constraints::at_commit;
 use crate::database::Database;
 use crate::error::{SqlError, code};
@@ -20,7 +20,6 @@ use crate::rights::{Access, Rights};
 use crate::sequences::{Draws, SequenceChanges};
 use crate::settings::Settings;
 use crate::source::Source;
-use crate::table_names::TableNames;
 use crate::violations::explained;
 use sardonyx::Transaction;
 use sardonyx::low_level::Committed;
@@ -144,8 +143,7 @@ impl Database {
             return Ok(None);
         };
         let values = values(&procedure, call.arguments)?;
-        let mut draws = Draws::default();
-        draws.tables = names_of(&procedure, &tx.view());
+        let draws = Draws::default();
         let context = StatementContext::of_program(self, call.caller, call.now, call.seed, draws);
         let with = Environment::new(&values, &context);
         let last = procedure.run(tx, call.name, version, &with);
@@ -186,8 +184,7 @@ impl Database {
             return Ok(None);
         };
         let values = values(&procedure, call.arguments)?;
-        let mut draws = Draws::refused("a procedure that only reads draws no numbers");
-        draws.tables = names_of(&procedure, &source);
+        let draws = Draws::refused("a procedure that only reads draws no numbers");
         let context = StatementContext::of_program(self, call.caller, call.now, call.seed, draws);
         let with = Environment::new(&values, &context);
         let last = procedure.read(&source, call.name, committed.version, &with)?;
@@ -230,15 +227,6 @@ impl Database {
             true => Err(writes(call.name)),
             false => Ok(Some(procedure)),
         }
-    }
-}
-
-/// The numbers of tables by name, if a statement of a procedure asks for them.
-fn names_of(procedure: &Compiled, source: &dyn Source) -> TableNames {
-    let mut statements = procedure.statements.iter();
-    match statements.any(|statement| statement.names_tables()) {
-        true => table_names(source),
-        false => TableNames::default(),
     }
 }
 

@@ -72,6 +72,10 @@ impl Catalogue for Known {
         virtual_tables::last_number(source, with, number)
     }
 
+    fn table_names(&self, source: &dyn Source) -> TableNames {
+        table_names(source)
+    }
+
     fn view_columns(
         &self,
         source: &dyn Source,
@@ -82,7 +86,7 @@ impl Catalogue for Known {
 }
 
 /// The numbers of all tables, views, sequences and indexes by their names.
-pub(crate) fn table_names(source: &dyn Source) -> TableNames {
+fn table_names(source: &dyn Source) -> TableNames {
     let mut names = TableNames::default();
     for (number, definition) in source.definitions().iter().enumerate() {
         let is_table = matches!(definition.kind, Kind::Table { .. });

@@ -9,7 +9,7 @@ use crate::error::{SqlError, code};
 use crate::names::name_of;
 pub use crate::parse::Direction;
 use crate::parse::Fetch;
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, StatementText};
 use crate::rights::Rights;
 use crate::types::SqlType;
 use sqlparser::ast::{CloseCursor, Declare, Statement};
@@ -73,7 +73,7 @@ impl From<Fetch> for CursorCommand {
 /// # Errors
 /// `0A000` for unsupported cursors.
 pub(crate) fn command_of(
-    text: &Arc<str>,
+    text: &StatementText,
     statement: &Statement,
     types: &[Option<SqlType>],
     rights: &Arc<Rights>,

@@ -18,7 +18,7 @@ use crate::parse::ProcedureDefinition;
 use crate::path::{beside, is_temporary, kept, local, schema_of, written};
 use crate::plan::views::{names_read, query_width};
 use crate::relation::{DefaultValue, Relation, RelationColumn, kind, objects, parsed};
-use crate::routines::{self, Returns, RoutineDefinition, trigger_as_sql};
+use crate::routines::{self, OfPublic, Returns, RoutineDefinition, trigger_as_sql};
 use crate::schemas::schemas;
 use crate::sequences::{Sequence, options_of};
 use crate::source::Source;
@@ -408,7 +408,7 @@ impl Writing<'_> {
         let setting = "check_function_bodies";
         self.add("setting", setting, format!("SET {setting} = off;"));
         for function in functions {
-            let sql = function.as_sql(self.source)?;
+            let sql = function.as_sql(&OfPublic(self.source))?;
             let sql = format!("{};", sql.trim_end());
             self.add("function", &kept(&function.schema, &function.name), sql);
         }

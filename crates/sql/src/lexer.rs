@@ -5,6 +5,7 @@
 //! those runs that it would read otherwise. Literals that continue in another line are one. Source: the rules `{operator}`
 //! and `{quotecontinue}` of PostgreSQL's `scan.l`.
 
+use crate::position::Places;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::tokenizer::{
     Location, Span, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace,
@@ -19,22 +20,48 @@ const OPERATOR_BYTES_MAX: usize = 63;
 /// # Errors
 /// The tokenizer's, for a text with an open literal or comment; also for an operator that is too long.
 pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, TokenizerError> {
-    tokens_of(text, true).map(with_continued)
+    tokens_of(text).map(with_continued)
 }
 
-/// The same with literals as they are written: joined, the tokens are the text.
+/// A token, and its bytes in the text. The letters of a literal are there: the token has the value that they mean.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    pub token: Token,
+    pub at: Range<usize>,
+}
+
+impl Placed {
+    pub fn is_blank(&self) -> bool {
+        matches!(self.token, Token::Whitespace(_) | Token::EOF)
+    }
+
+    /// A name, or a key word, as SQL compares it.
+    pub fn word(&self) -> Option<String> {
+        match &self.token {
+            Token::Word(word) if word.quote_style.is_some() => Some(word.value.clone()),
+            Token::Word(word) => Some(word.value.to_lowercase()),
+            _ => None,
+        }
+    }
+}
+
+/// The tokens of a text with their bytes: ranges in ascending order, without a gap.
 ///
 /// # Errors
 /// As [`tokens`].
-pub(crate) fn written_tokens(text: &str) -> Result<Vec<TokenWithSpan>, TokenizerError> {
-    tokens_of(text, false)
+pub(crate) fn placed(text: &str) -> Result<Vec<Placed>, TokenizerError> {
+    let mut places = Places::of(text);
+    let tokens = tokens(text)?.into_iter().map(|token| Placed {
+        at: places.range(token.span),
+        token: token.token,
+    });
+    Ok(tokens.collect())
 }
 
-fn tokens_of(text: &str, unescape: bool) -> Result<Vec<TokenWithSpan>, TokenizerError> {
+fn tokens_of(text: &str) -> Result<Vec<TokenWithSpan>, TokenizerError> {
     let mut reader = Reader {
         tokens: Vec::new(),
         place: Location { line: 1, column: 1 },
-        unescape,
     };
     let mut scan = Scan {
         bytes: text.as_bytes(),
@@ -143,7 +170,6 @@ struct Reader {
     tokens: Vec<TokenWithSpan>,
     /// The place behind the last token.
     place: Location,
-    unescape: bool,
 }
 
 impl Reader {
@@ -162,7 +188,7 @@ impl Reader {
         };
         let first = self.tokens.len();
         let dialect = PostgreSqlDialect {};
-        let mut tokenizer = Tokenizer::new(&dialect, part).with_unescape(self.unescape);
+        let mut tokenizer = Tokenizer::new(&dialect, part);
         let read = tokenizer.tokenize_with_location_into_buf(&mut self.tokens);
         read.map_err(|error| TokenizerError {
             location: of_text(error.location),
@@ -329,7 +355,7 @@ impl Scan<'_> {
     /// Passes a comment. Those between `/*` and `*/` have others in them.
     fn comment(&mut self) {
         if self.byte(0) == Some(b'-') {
-            while self.byte(0).is_some_and(|one| one != b'\n') {
+            while (self.byte(0)).is_some_and(|one| !matches!(one, b'\n' | b'\r')) {
                 self.at += 1;
             }
             return;
@@ -370,7 +396,7 @@ fn is_of_word(one: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{tokens, written_tokens};
+    use super::{Placed, placed, tokens};
     use sqlparser::tokenizer::Token;
 
     /// The tokens of a text, without blanks and comments.
@@ -459,12 +485,23 @@ mod tests {
         }
     }
 
-    /// The walk passes literals as the tokenizer does, so that joined tokens are the text.
+    /// The walk passes literals as the tokenizer does, so the tokens are the whole text.
     #[test]
-    fn tokens_as_written_are_the_text() {
-        let text = "a>-1+'\\'>-'x''>-y'>-\"b\"\"\">-$q$>-$q$ /* >- */>-1";
-        let tokens = written_tokens(text).expect("tokens");
-        let joined: String = tokens.iter().map(|token| token.token.to_string()).collect();
-        assert_eq!(joined, text);
+    fn tokens_have_all_bytes_of_the_text() {
+        let text = "a>-1+'\\'>-'x''>-y'>-\"b\"\"\">-$q$>-$q$ /* >- */>-1
+            -- E'\r\n\t|| E'\\\\n\\'\\x41\\u00e4>-' || U&'\\0061>-''' || X'1f' || N'é' || 'ä'
+            'b' ->> B'1' @@@ U&\"\\0061\"";
+        let tokens = placed(text).expect("tokens");
+        let mut end = 0;
+        for token in &tokens {
+            assert_eq!(token.at.start, end, "{:?}", token.token);
+            end = token.at.end;
+        }
+        assert_eq!(end, text.len());
+        let escaped = |one: &&Placed| matches!(one.token, Token::EscapedStringLiteral(_));
+        let escaped = tokens.iter().find(escaped).expect("a literal");
+        assert_eq!(&text[escaped.at.clone()], "E'\\\\n\\'\\x41\\u00e4>-'");
+        let value = Token::EscapedStringLiteral("\\n'A\u{e4}>-".to_string());
+        assert_eq!(escaped.token, value);
     }
 }

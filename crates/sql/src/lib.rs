@@ -38,6 +38,7 @@ mod binary;
 mod blocking;
 mod called;
 mod catalogue;
+mod changed_text;
 mod checks;
 mod claiming;
 mod claims;

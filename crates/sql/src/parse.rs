@@ -24,7 +24,6 @@ mod limits;
 mod locks;
 mod merges;
 mod nested;
-mod places;
 mod procedure;
 mod quantifiers;
 mod records;
@@ -38,6 +37,7 @@ mod signal;
 mod spellings;
 mod substrings;
 mod symmetric;
+mod table_queries;
 mod tables;
 mod tablespaces;
 mod trigger_arguments;
@@ -79,6 +79,7 @@ pub(crate) use wrapped::{query_of, selected_from};
 use crate::error::{SqlError, code};
 use crate::kept::keep;
 use crate::lexer;
+use crate::position::Places;
 use arguments::with_arguments;
 use block::{is_do, parse_do};
 use collations::with_collations;
@@ -115,8 +116,10 @@ use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, TokenizerError};
+use std::ops::Range;
 use substrings::with_substrings;
 use symmetric::with_symmetric;
+use table_queries::with_tables;
 use tablespaces::without_tablespaces;
 use trigger_arguments::with_trigger_arguments;
 use type_command::{is_type_command, parse_type_command};
@@ -157,17 +160,20 @@ pub(crate) enum Parsed {
     Do(Block),
 }
 
+/// A statement of a text, and its bytes there: those between two semicolons.
+pub(crate) type Part<S> = (S, Range<usize>);
+
 /// The statements of a text.
 ///
 /// # Errors
 /// `42601` with the place, `54000` or `54001` beyond the bounds; `55000` for rows of a cursor that are not ahead.
-pub(crate) fn parse(text: &str) -> Result<Vec<Parsed>, SqlError> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Part<Parsed>>, SqlError> {
     let tokens = tokens(text)?;
     check_grammar(&tokens).map_err(|(error, at)| at_location(text, error, at))?;
     parse_tokens(text, tokens)
 }
 
-fn parse_tokens(text: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Parsed>, SqlError> {
+fn parse_tokens(text: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Part<Parsed>>, SqlError> {
     let (depth, levels) = query_depth(&tokens);
     if depth > QUERIES_MAX {
         return Err(SqlError::new(
@@ -183,10 +189,13 @@ fn parse_tokens(text: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Parsed>, S
 }
 
 /// Parses all statements of a parser.
-fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError> {
+fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Part<Parsed>>, SqlError> {
     let mut statements = Vec::new();
+    let (mut places, mut from) = (Places::of(text), 0);
     loop {
-        while parser.consume_token(&Token::SemiColon) {}
+        while parser.peek_token_ref().token == Token::SemiColon {
+            from = places.byte(parser.next_token().span.end);
+        }
         if matches!(parser.peek_token_ref().token, Token::EOF) {
             return Ok(statements);
         }
@@ -196,7 +205,7 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
                 format!("a text has at most {STATEMENTS_MAX} statements"),
             ));
         }
-        statements.push(match is_fetch(&parser) {
+        let parsed = match is_fetch(&parser) {
             true => Parsed::Fetch(parse_fetch(text, &mut parser)?),
             false if is_procedure(&parser) => {
                 Parsed::Procedure(parse_procedure(text, &mut parser)?)
@@ -236,12 +245,18 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
                 keep(&mut statement)?;
                 Parsed::Statement(statement)
             }
-        });
-        if !matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon) {
-            let found = parser.peek_token();
-            let refused = parser.expected("end of statement", found);
-            return refused.map_err(|error| syntax(text, error));
-        }
+        };
+        let next = parser.peek_token_ref();
+        let end = match next.token {
+            Token::EOF => text.len(),
+            Token::SemiColon => places.byte(next.span.start),
+            _ => {
+                let found = parser.peek_token();
+                let refused = parser.expected("end of statement", found);
+                return refused.map_err(|error| syntax(text, error));
+            }
+        };
+        statements.push((parsed, from..end));
     }
 }
 
@@ -250,7 +265,8 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
 /// # Errors
 /// As [`parse`]; `0A000` for `FETCH` and `MOVE`.
 pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
-    of_database(parse_tokens(text, tokens(text)?)?)
+    let parts = parse_body(text, true)?.into_iter();
+    Ok(parts.map(|(statement, _)| statement).collect())
 }
 
 /// Parses a text that the database is going to keep: the same, by the rules for new texts.
@@ -258,11 +274,27 @@ pub(crate) fn parse_kept(text: &str) -> Result<Vec<Statement>, SqlError> {
 /// # Errors
 /// As [`parse_kept`].
 pub(crate) fn parse_new(text: &str) -> Result<Vec<Statement>, SqlError> {
-    of_database(parse(text)?)
+    let parts = parse_body(text, false)?.into_iter();
+    Ok(parts.map(|(statement, _)| statement).collect())
 }
 
-fn of_database(parsed: Vec<Parsed>) -> Result<Vec<Statement>, SqlError> {
-    let statements = parsed.into_iter().map(|parsed| match parsed {
+/// The statements of a body, which the database keeps or is going to keep, with their bytes in it.
+///
+/// # Errors
+/// As [`parse_kept`].
+pub(crate) fn parse_body(text: &str, is_kept: bool) -> Result<Vec<Part<Statement>>, SqlError> {
+    let parsed = match is_kept {
+        true => parse_tokens(text, tokens(text)?)?,
+        false => parse(text)?,
+    };
+    let parts = parsed.into_iter();
+    parts
+        .map(|(parsed, at)| Ok((of_database(parsed)?, at)))
+        .collect()
+}
+
+fn of_database(parsed: Parsed) -> Result<Statement, SqlError> {
+    match parsed {
         Parsed::Statement(statement) => Ok(*statement),
         Parsed::Fetch(_) => Err(SqlError::unsupported(
             "cursors are of clients: neither views nor procedures have them",
@@ -288,8 +320,7 @@ fn of_database(parsed: Vec<Parsed>) -> Result<Vec<Statement>, SqlError> {
         Parsed::Constraints(_) => Err(SqlError::unsupported(
             "SET CONSTRAINTS is of clients: procedures do not have it",
         )),
-    });
-    statements.collect()
+    }
 }
 
 /// Parses a text that is one expression.
@@ -297,12 +328,20 @@ fn of_database(parsed: Vec<Parsed>) -> Result<Vec<Statement>, SqlError> {
 /// # Errors
 /// As [`parse`].
 pub(crate) fn parse_expression(text: &str) -> Result<Expr, SqlError> {
-    let mut parser = parser_of(text)?;
-    let expression = parser.parse_expr().and_then(|expression| {
-        parser.expect_token(&Token::EOF)?;
-        Ok(expression)
-    });
-    expression.map_err(|error| syntax(text, error))
+    let tokens = tokens(text)?;
+    let (depth, levels) = query_depth(&tokens);
+    let parse = || {
+        let mut parser = parser_of_tokens(tokens);
+        let expression = parser.parse_expr().and_then(|expression| {
+            parser.expect_token(&Token::EOF)?;
+            Ok(expression)
+        });
+        expression.map_err(|error| syntax(text, error))
+    };
+    match depth > QUERIES_SHALLOW || levels > LEVELS_SHALLOW {
+        false => parse(),
+        true => on_deep_stack(parse)?,
+    }
 }
 
 /// The type that a text names.
@@ -428,34 +467,6 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     let tokens = with_identities(with_collations(with_copy_options(with_tables(tokens))));
     let tokens = with_locks(without_modes(with_labels(tokens)));
     Ok(tables::with_columns(tokens))
-}
-
-/// `TABLE t`, where a query begins, as `SELECT * FROM t`.
-fn with_tables(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is_table = |token: &TokenWithSpan| {
-        matches!(&token.token, Token::Word(word)
-            if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("table"))
-    };
-    let mut begins = true;
-    let mut written = Vec::with_capacity(tokens.len());
-    for token in tokens {
-        if begins && is_table(&token) {
-            let words = [
-                Token::make_keyword("SELECT"),
-                Token::Mul,
-                Token::make_keyword("FROM"),
-            ];
-            written.extend(words.map(|word| TokenWithSpan::new(word, token.span)));
-            begins = false;
-            continue;
-        }
-        match &token.token {
-            Token::Whitespace(_) => {}
-            other => begins = matches!(other, Token::LParen | Token::SemiColon),
-        }
-        written.push(token);
-    }
-    written
 }
 
 /// Removes modes that the parser does not know, and that all transactions have: `[NOT] DEFERRABLE` of a transaction,

@@ -1,7 +1,9 @@
 //! Places in a statement's text.
 
 use sqlparser::ast::{Expr, Spanned};
-use sqlparser::tokenizer::Location;
+use sqlparser::tokenizer::{Location, Span};
+use std::ops::Range;
+use std::str::CharIndices;
 
 /// Marks a place as line and column. [`resolve`] converts it to a character's number when the text is available.
 const LINE: usize = 1 << 32;
@@ -25,6 +27,12 @@ pub(crate) fn of_location(at: Location) -> Option<usize> {
         usize::try_from(at.column).ok()?,
     );
     (line > 0).then_some(line * LINE + column)
+}
+
+/// The line and column of a place that [`of_location`] gave.
+pub(crate) fn location_of(position: usize) -> Option<Location> {
+    let (line, column) = (position / LINE, position % LINE);
+    (line > 0).then(|| Location::new(line as u64, column as u64))
 }
 
 /// The number of the character at a line and column, from 1.
@@ -51,6 +59,50 @@ impl Lines {
         let line = usize::try_from(at.line).ok()?.checked_sub(1)?;
         let column = usize::try_from(at.column).ok()?.checked_sub(1)?;
         Some(self.0.get(line)? + column)
+    }
+}
+
+/// The bytes of places in a text. Tokens are in its order, so each character is read once for all of them; for a place that is
+/// not behind the last one, the text is read from its beginning.
+pub(crate) struct Places<'t> {
+    text: &'t str,
+    rest: CharIndices<'t>,
+    at: Location,
+}
+
+impl<'t> Places<'t> {
+    pub fn of(text: &'t str) -> Self {
+        Places {
+            text,
+            rest: text.char_indices(),
+            at: Location::new(1, 1),
+        }
+    }
+
+    /// The byte at which a place begins.
+    pub fn byte(&mut self, to: Location) -> usize {
+        if to < self.at {
+            *self = Places::of(self.text);
+        }
+        while self.at < to {
+            match self.rest.next() {
+                Some((_, '\n')) => self.at = Location::new(self.at.line + 1, 1),
+                Some(_) => self.at.column += 1,
+                None => break,
+            }
+        }
+        self.rest.offset()
+    }
+
+    /// The bytes of a span.
+    pub fn range(&mut self, span: Span) -> Range<usize> {
+        self.byte(span.start)..self.byte(span.end)
+    }
+
+    /// The text from a place to another one.
+    pub fn between(&mut self, begins: Location, ends: Location) -> &'t str {
+        let range = self.range(Span::new(begins, ends));
+        self.text.get(range).unwrap_or_default()
     }
 }
 

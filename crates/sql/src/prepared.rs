@@ -2,8 +2,10 @@
 
 mod calls;
 mod compiled;
+mod texts;
 
 use calls::{calls_users, reads_no_table};
+pub(crate) use texts::StatementText;
 
 use crate::class::{
     Class, Special, asks_session, class_of, draws, has_changes, may_wait, notifies, sets_session,
@@ -14,7 +16,6 @@ use crate::copy::options::CopyFormat;
 use crate::cursors::CursorCommand;
 use crate::database::Database;
 use crate::expression::Expr;
-use crate::expression::functions::naming_tables;
 use crate::names::qualified;
 use crate::on_commit::OnCommit;
 use crate::parse::comment::Comment;
@@ -33,7 +34,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// A prepared statement.
 #[derive(Debug)]
 pub struct Prepared {
-    text: Arc<str>,
+    text: StatementText,
     statement: Option<Statement>,
     special: Option<Special>,
     definition: Option<Arc<ProcedureDefinition>>,
@@ -60,8 +61,6 @@ pub struct Prepared {
     plan: Mutex<Option<Arc<Planned>>>,
     /// The rights of its session; all rights, for a procedure's statement.
     rights: Mutex<Arc<Rights>>,
-    /// True if its text names tables as values.
-    names_tables: bool,
     /// True if its text may have `SKIP LOCKED` or `NOWAIT`.
     may_claim: bool,
     /// True if its text reads or sets the session's state.
@@ -89,11 +88,11 @@ pub enum SavepointStep {
 
 impl Prepared {
     pub(crate) fn new(
-        text: Arc<str>,
+        text: StatementText,
         statement: Option<Statement>,
         declared: &[Option<SqlType>],
     ) -> Prepared {
-        let lower = text.to_ascii_lowercase();
+        let lower = text.own().to_ascii_lowercase();
         let statement = statement.map(with_before_insert);
         let class = match &statement {
             None => Class::Empty,
@@ -118,7 +117,6 @@ impl Prepared {
             waits,
             notifies,
             only_signals,
-            names_tables: names_tables(&lower),
             may_claim: lower.contains("locked") || lower.contains("nowait"),
             text,
             statement,
@@ -191,7 +189,7 @@ impl Prepared {
         matches!(self.statement, Some(Statement::Call(_)))
     }
 
-    pub(crate) fn special(text: Arc<str>, special: Special) -> Prepared {
+    pub(crate) fn special(text: StatementText, special: Special) -> Prepared {
         Prepared {
             special: Some(special),
             class: Class::Maintenance,
@@ -200,7 +198,7 @@ impl Prepared {
     }
 
     /// The creation of a procedure.
-    pub(crate) fn procedure(text: Arc<str>, definition: ProcedureDefinition) -> Prepared {
+    pub(crate) fn procedure(text: StatementText, definition: ProcedureDefinition) -> Prepared {
         Prepared {
             definition: Some(Arc::new(definition)),
             class: Class::Define,
@@ -209,7 +207,7 @@ impl Prepared {
     }
 
     /// A statement on a cursor.
-    pub(crate) fn of_cursor(text: Arc<str>, command: CursorCommand) -> Prepared {
+    pub(crate) fn of_cursor(text: StatementText, command: CursorCommand) -> Prepared {
         Prepared {
             cursor: Some(command),
             class: Class::Session,
@@ -218,7 +216,7 @@ impl Prepared {
     }
 
     /// `SET CONSTRAINTS`: it may check rows, so it runs as a write does.
-    pub(crate) fn of_constraints(text: Arc<str>, command: SetConstraints) -> Prepared {
+    pub(crate) fn of_constraints(text: StatementText, command: SetConstraints) -> Prepared {
         Prepared {
             constraints: Some(command),
             class: Class::Write,
@@ -255,7 +253,7 @@ impl Prepared {
     }
 
     /// `COMMENT ON`.
-    pub(crate) fn of_comment(text: Arc<str>, comment: Comment) -> Prepared {
+    pub(crate) fn of_comment(text: StatementText, comment: Comment) -> Prepared {
         Prepared {
             comment: Some(comment),
             class: Class::Define,
@@ -264,7 +262,7 @@ impl Prepared {
     }
 
     /// `ALTER TYPE`.
-    pub(crate) fn of_type(text: Arc<str>, command: TypeCommand) -> Prepared {
+    pub(crate) fn of_type(text: StatementText, command: TypeCommand) -> Prepared {
         Prepared {
             type_command: Some(command),
             class: Class::Define,
@@ -273,7 +271,7 @@ impl Prepared {
     }
 
     /// `ALTER SEQUENCE`.
-    pub(crate) fn of_sequence(text: Arc<str>, command: SequenceCommand) -> Prepared {
+    pub(crate) fn of_sequence(text: StatementText, command: SequenceCommand) -> Prepared {
         Prepared {
             sequence_command: Some(command),
             class: Class::Define,
@@ -282,7 +280,7 @@ impl Prepared {
     }
 
     /// `GRANT` and the like.
-    pub(crate) fn of_rights(text: Arc<str>, command: RightsCommand) -> Prepared {
+    pub(crate) fn of_rights(text: StatementText, command: RightsCommand) -> Prepared {
         Prepared {
             rights_command: Some(command),
             class: Class::Define,
@@ -291,7 +289,7 @@ impl Prepared {
     }
 
     /// `DO`: the effects of its statements are known only when they run, so it counts as a definition.
-    pub(crate) fn of_block(text: Arc<str>, block: Block) -> Prepared {
+    pub(crate) fn of_block(text: StatementText, block: Block) -> Prepared {
         Prepared {
             block: Some(block),
             class: Class::Define,
@@ -326,7 +324,7 @@ impl Prepared {
 
     /// A statement of a procedure's body.
     pub(crate) fn of_body(
-        text: Arc<str>,
+        text: StatementText,
         statement: Statement,
         names: Arc<[String]>,
         types: &[Option<SqlType>],
@@ -442,12 +440,22 @@ impl Prepared {
 
     /// Its text, or the text of which it is a part.
     pub fn text(&self) -> &str {
-        &self.text
+        self.text.whole()
     }
 
     /// The same.
     pub(crate) fn shared_text(&self) -> &Arc<str> {
-        &self.text
+        self.text.whole()
+    }
+
+    /// Its own text.
+    pub(crate) fn own_text(&self) -> &str {
+        self.text.own()
+    }
+
+    /// The text for a statement that does a part of its work.
+    pub(crate) fn statement_text(&self) -> StatementText {
+        self.text.clone()
     }
 
     /// True if it is compiled when it is prepared.
@@ -550,20 +558,10 @@ impl Prepared {
         self.special
     }
 
-    pub(crate) fn names_tables(&self) -> bool {
-        self.names_tables
-    }
-
     /// True if it locks rows, by its plan; before it has one, if it may ask for claims.
     pub(crate) fn locks_rows(&self) -> bool {
         (self.last_plan()).map_or(self.may_claim, |plan| plan.locks_rows)
     }
-}
-
-/// True if a text, in lower case, may find tables by names in texts.
-fn names_tables(lower: &str) -> bool {
-    let found = |name: &&str| lower.contains(*name);
-    ["regclass", "pg_table_is_visible"].iter().any(found) || naming_tables().iter().any(found)
 }
 
 fn is_signal(statement: &Statement) -> bool {

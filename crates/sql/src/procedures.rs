@@ -8,10 +8,11 @@ use crate::class::Class;
 use crate::column::ResultColumn;
 use crate::database::Database;
 use crate::error::{SqlError, code};
+use crate::expression::functions::names_tables;
 use crate::expression::{Compiler, Environment, Expr, Parameters, Scope, check_rights};
 use crate::names::of_public;
-use crate::parse::{ProcedureDefinition, parse_kept, parse_new};
-use crate::prepared::Prepared;
+use crate::parse::{ProcedureDefinition, parse_body};
+use crate::prepared::{Prepared, StatementText};
 use crate::relation::{kind, object, parsed};
 use crate::result::{Complete, Tag};
 use crate::rights::Rights;
@@ -63,10 +64,7 @@ impl Compiled {
             .collect();
         let types: Vec<_> = parameters.iter().map(|spec| Some(spec.kind)).collect();
         let text: Arc<str> = definition.body.as_str().into();
-        let trees = match is_kept {
-            true => parse_kept(&definition.body)?,
-            false => parse_new(&definition.body)?,
-        };
+        let trees = parse_body(&definition.body, is_kept)?;
         if trees.len() > STATEMENTS_MAX {
             return Err(SqlError::new(
                 code::PROGRAM_LIMIT,
@@ -74,8 +72,9 @@ impl Compiled {
             ));
         }
         let mut statements = Vec::with_capacity(trees.len());
-        for tree in trees {
-            let statement = Prepared::of_body(text.clone(), tree, names.clone(), &types, is_kept);
+        for (tree, at) in trees {
+            let text = StatementText::part(&text, at);
+            let statement = Prepared::of_body(text, tree, names.clone(), &types, is_kept);
             let is_data = statement.is_signal()
                 || matches!(
                     statement.statement(),
@@ -346,6 +345,9 @@ pub(crate) fn call(
     };
     let mut values = Vec::with_capacity(expressions.len());
     for expression in expressions {
+        if names_tables(expression) {
+            with.know_tables(&*tx);
+        }
         values.push(expression.constant(with)?);
     }
     let complete = Complete::of(Tag::plain("CALL"));

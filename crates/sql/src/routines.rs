@@ -3,7 +3,7 @@
 
 mod written;
 
-pub(crate) use written::trigger_as_sql;
+pub(crate) use written::{Naming, OfPublic, trigger_as_sql};
 
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;

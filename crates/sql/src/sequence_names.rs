@@ -4,9 +4,10 @@
 //! each sequence that it names, except `public`. A name without a schema means `public`, whatever the session's search
 //! path.
 
+use crate::changed_text::with_changes;
 use crate::error::{SqlError, code};
-use crate::lexer;
-use crate::names::quoted;
+use crate::lexer::{self, Placed, placed};
+use crate::names::{quoted, quoted_literal};
 use crate::path::{PUBLIC, is_temporary, kept, name_in, schema_of, written};
 use crate::relation::{kind, object};
 use crate::search_path::SearchPath;
@@ -28,34 +29,33 @@ pub(crate) fn renamed(
     if !text.to_ascii_lowercase().contains("val") {
         return Ok(text.to_string());
     }
-    let Ok(tokens) = lexer::written_tokens(text) else {
+    let Ok(tokens) = placed(text) else {
         return Ok(text.to_string());
     };
-    let mut tokens: Vec<Token> = tokens.into_iter().map(|token| token.token).collect();
-    let (mut is_function, mut is_first, mut is_other) = (false, false, false);
-    for token in &mut tokens {
-        match token {
-            Token::Whitespace(_) => {}
-            Token::LParen => is_first |= std::mem::take(&mut is_function),
-            Token::SingleQuotedString(name) if is_first => {
-                if let Some(other) = other(&name.replace("''", "'"))? {
-                    *name = other.replace('\'', "''");
-                    is_other = true;
-                }
-                is_first = false;
-            }
-            Token::Word(word) => {
-                let called = word.value.to_ascii_lowercase();
-                is_function = FUNCTIONS.contains(&&*called);
-                is_first = false;
-            }
-            _ => (is_function, is_first) = (false, false),
+    let tokens: Vec<Placed> = tokens.into_iter().filter(|one| !one.is_blank()).collect();
+    let mut changes = Vec::new();
+    for four in tokens.windows(4) {
+        let [called, opens, name, behind] = four else {
+            continue;
+        };
+        let is_call = called
+            .word()
+            .is_some_and(|word| FUNCTIONS.contains(&&*word));
+        // A part of a longer expression is no name.
+        let is_whole = matches!(
+            behind.token,
+            Token::RParen | Token::Comma | Token::DoubleColon
+        );
+        if let Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) = &name.token
+            && is_call
+            && is_whole
+            && opens.token == Token::LParen
+            && let Some(other) = other(text)?
+        {
+            changes.push((name.at.clone(), quoted_literal(&other)));
         }
     }
-    Ok(match is_other {
-        true => tokens.iter().map(Token::to_string).collect(),
-        false => text.to_string(),
-    })
+    Ok(with_changes(text, &changes))
 }
 
 /// The sequence, by its kept name, if a default's text only draws its next number.

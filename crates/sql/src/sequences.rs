@@ -23,6 +23,7 @@ use done::{Draw, Drew};
 use sardonyx_base::memory::{Budget, Share};
 use sardonyx_rows::constraints::Objects;
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -186,8 +187,8 @@ pub(crate) struct Draws {
     signals: bool,
     /// The session's last numbers.
     pub session: Drawn,
-    /// The numbers of tables by name, if the statement needs them.
-    pub tables: TableNames,
+    /// The numbers of tables by name, once a value of the statement asks for them.
+    pub tables: OnceCell<TableNames>,
     /// The advisory locks that it gave back without having them, up to a bound: true for shared ones.
     pub not_held: Vec<bool>,
     /// The messages of functions of users.

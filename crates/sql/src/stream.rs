@@ -78,7 +78,9 @@ impl SnapshotStream {
         let Plan::Select(plan) = &planned.plan else {
             return Ok(None);
         };
+        let (source, kept) = (&**snapshot.space(), Kept::default());
         let with = Environment::new(parameters, &context);
+        let with = with.over(&source, &kept);
         let Some(place) = place_of(plan, &snapshot, &with)? else {
             return Ok(None);
         };
@@ -103,13 +105,12 @@ impl SnapshotStream {
         let Plan::Select(plan) = &self.planned.plan else {
             return Ok((0, false));
         };
-        let source = &**self.snapshot.space();
-        // Functions of the catalogue read the tables of types. Nothing else is kept: each row is computed by itself.
-        let kept = Kept::default();
-        let with = Environment::new(&self.parameters, &self.context).over(&source, &kept);
+        let (source, kept) = (&**self.snapshot.space(), Kept::default());
+        let with = Environment::new(&self.parameters, &self.context);
+        // Functions of the catalogue read the tables of types. The sets of lists stay for the next portions.
         let with = Environment {
             lists: Some(&self.lists),
-            ..with
+            ..with.over(&source, &kept)
         };
         let wanted = most.min(self.left);
         let (mut given, mut bytes) = (0, 0);

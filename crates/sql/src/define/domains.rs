@@ -12,13 +12,14 @@ use super::options::skipped;
 use super::type_names::{check_new_name, columns_of_type, free_oids};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::expression::{Expr, Typed, with_names};
+use crate::expression::{Expr, NamedColumn, Typed, Use, declared_expression, inlined, with_names};
 use crate::names::{DOMAIN_NOT_NULL, collation_of, domain_check_of, name_of, quoted};
 use crate::parse::{TypeChange, parse_expression};
 use crate::path::{local, written};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
 use crate::search_path::SearchPath;
+use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{DomainCheck, DomainDefinition, TypeNames, UserType, UserTypes};
 use crate::values::zones::SessionZone;
@@ -78,7 +79,8 @@ pub(super) fn create(
             }
             ColumnOption::Check(check) if check.enforced != Some(false) => {
                 let given = given.clone().or_else(|| check.name.as_ref().map(name_of));
-                add_check(&mut made, &name, given, &check.expr, (spec, names.zone()))?;
+                let condition = with_bodies(tx.view(), path, &check.expr, spec)?;
+                add_check(&mut made, &name, given, &condition, (spec, names.zone()))?;
             }
             other => {
                 return Err(SqlError::unsupported(format!(
@@ -108,6 +110,27 @@ pub(super) fn create(
 fn default_of(tree: &Tree, spec: TypeSpec, names: &TypeNames) -> Result<Option<String>, SqlError> {
     let (expr, text) = default::compiled(tree, spec, names)?;
     Ok((expr != Expr::Literal(Value::Null)).then_some(text))
+}
+
+/// The value of which a domain's condition speaks.
+fn value_column(spec: TypeSpec) -> NamedColumn<'static> {
+    NamedColumn {
+        number: 0,
+        name: "value",
+        spec,
+    }
+}
+
+/// A condition without calls of users' functions.
+fn with_bodies(
+    source: &dyn Source,
+    path: &SearchPath,
+    condition: &Tree,
+    spec: TypeSpec,
+) -> Result<Tree, SqlError> {
+    let columns = [value_column(spec)];
+    let plain = inlined(source, path, Some(&columns), (condition, Use::Check))?;
+    Ok(plain.into_owned())
 }
 
 /// Adds a condition, if it is valid.
@@ -158,12 +181,7 @@ fn domain_check(
     spec: TypeSpec,
     zone: Option<&SessionZone>,
 ) -> Result<String, SqlError> {
-    use crate::expression::{NamedColumn, Use, declared_expression};
-    let columns = [NamedColumn {
-        number: 0,
-        name: "value",
-        spec,
-    }];
+    let columns = [value_column(spec)];
     let tree = parse_expression(text)?;
     let names = TypeNames::in_zone(zone);
     let (typed, check): (Typed, _) =
@@ -344,6 +362,7 @@ pub(super) fn alter(
             condition,
         } => {
             let of = (spec, names.zone());
+            let condition = &with_bodies(tx.view(), path, condition, spec)?;
             let number = add_check(domain, name, given.clone(), condition, of)?;
             let kept = domain.checks.last().map(|check| check.text.clone());
             added = kept.map(|text| (number, text));

@@ -56,7 +56,14 @@ impl Model {
                 continue;
             };
             let (how, what) = option.split_once(' ').unwrap_or_default();
-            let all = ["comments", "constraints", "defaults", "identity", "indexes"];
+            let all = [
+                "comments",
+                "constraints",
+                "defaults",
+                "generated",
+                "identity",
+                "indexes",
+            ];
             let one = [what];
             let named = if what == "all" { &all[..] } else { &one[..] };
             for what in named {

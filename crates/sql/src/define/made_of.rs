@@ -151,7 +151,7 @@ pub(crate) fn begin(
         ..create.clone()
     };
     let statement = Statement::CreateTable(table);
-    let making = Prepared::new(prepared.text().into(), Some(statement), &[]);
+    let making = Prepared::new(prepared.statement_text(), Some(statement), &[]);
     let making = making.with_rights(rights.clone());
     let Some(target) = tx.define() else {
         return Err(SqlError::unsupported(

@@ -65,7 +65,7 @@ pub(crate) fn create(
         .columns(columns_for(target.view(), &query, &names, &all)?)
         .build();
     let making = Prepared::new(
-        prepared.text().into(),
+        prepared.statement_text(),
         Some(Statement::CreateTable(table)),
         &[],
     );

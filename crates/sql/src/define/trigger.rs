@@ -3,9 +3,10 @@
 
 use super::function::{found, shown};
 use super::options::{refuse, skipped};
+use crate::changed_text::{Change, with_changes};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::lexer::written_tokens;
+use crate::lexer::{Placed, placed};
 use crate::names::{name_of, qualified, quoted};
 use crate::path::local;
 use crate::plan::triggers::check;
@@ -19,7 +20,8 @@ use sqlparser::ast::{
     CreateTrigger, DataType, DropTrigger, Expr, OperateFunctionArg, ReferentialAction,
     TriggerEvent, TriggerObject, TriggerObjectKind, TriggerPeriod,
 };
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::Token;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The most triggers of a table.
@@ -346,40 +348,26 @@ pub(super) fn check_column(relation: &Relation, number: usize) -> Result<(), Sql
     Ok(())
 }
 
-/// The places of a column's name behind `NEW.` and `OLD.`, also in parentheses, among the tokens of a condition.
-fn named_at(tokens: &[TokenWithSpan], column: &str) -> Vec<usize> {
-    let tokens = tokens.iter().enumerate();
-    let tokens = tokens.filter(|(_, one)| !matches!(one.token, Token::Whitespace(_)));
-    let tokens: Vec<(usize, &Token)> = tokens.map(|(at, one)| (at, &one.token)).collect();
-    let is_row = |token: &Token| match token {
-        Token::Word(word) => ["new", "old"].contains(&&*word_name(word)),
-        other => *other == Token::RParen,
+/// The bytes of a column's name behind `NEW.` and `OLD.`, also in parentheses, in a condition.
+fn named_at(text: &str, column: &str) -> Result<Vec<Range<usize>>, SqlError> {
+    let tokens = placed(text).map_err(|error| SqlError::syntax(error.message))?;
+    let tokens: Vec<Placed> = tokens.into_iter().filter(|one| !one.is_blank()).collect();
+    let is_row = |one: &Placed| match one.word() {
+        Some(word) => ["new", "old"].contains(&&*word),
+        None => one.token == Token::RParen,
     };
     let named = tokens.windows(3).filter_map(|three| match three {
-        [(_, row), (_, Token::Period), (at, Token::Word(word))]
-            if is_row(row) && word_name(word) == column =>
-        {
-            Some(*at)
+        [row, point, name] if point.token == Token::Period && is_row(row) => {
+            (name.word().as_deref() == Some(column)).then(|| name.at.clone())
         }
         _ => None,
     });
-    named.collect()
-}
-
-fn word_name(word: &Word) -> String {
-    match word.quote_style {
-        Some(_) => word.value.replace("\"\"", "\""),
-        None => word.value.to_lowercase(),
-    }
-}
-
-fn tokens_of(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
-    written_tokens(text).map_err(|error| SqlError::syntax(error.message))
+    Ok(named.collect())
 }
 
 /// True if a condition reads a column.
 fn reads(text: &str, column: &str) -> Result<bool, SqlError> {
-    Ok(!named_at(&tokens_of(text)?, column).is_empty())
+    Ok(!named_at(text, column)?.is_empty())
 }
 
 /// The notes of a table whose triggers' conditions name a column by its new name; `None` if none names it.
@@ -395,15 +383,10 @@ pub(super) fn renamed(
     let mut is_changed = false;
     let conditions = notes.triggers.values_mut();
     for text in conditions.filter_map(|notes| notes.condition.as_mut()) {
-        let tokens = tokens_of(text)?;
-        let places = named_at(&tokens, old);
-        is_changed |= !places.is_empty();
-        let written = tokens.iter().enumerate();
-        let written = written.map(|(at, one)| match places.contains(&at) {
-            true => quoted(new),
-            false => one.token.to_string(),
-        });
-        *text = written.collect();
+        let places = named_at(text, old)?.into_iter();
+        let changes: Vec<Change> = places.map(|at| (at, quoted(new))).collect();
+        is_changed |= !changes.is_empty();
+        *text = with_changes(text, &changes);
     }
     Ok(is_changed.then_some(notes))
 }

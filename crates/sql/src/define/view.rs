@@ -5,16 +5,17 @@ use super::create::{check_length, exists, is_taken, new_name};
 use super::drop::{drop_kept, in_schema};
 use super::options::refuse;
 use super::options::skipped;
+use crate::changed_text::{changes_at, with_changes};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::Parameters;
-use crate::lexer::written_tokens;
+use crate::lexer::placed;
 use crate::names::{name_of, quoted};
 use crate::path::{is_temporary, local, schema_of, shown, written};
 use crate::plan::planning::Planning;
 use crate::plan::query::draft_query;
 use crate::plan::views::{broken, columns_of, query_of};
-use crate::position::resolve;
+use crate::position::location_of;
 use crate::relation::{Relation, delete_object, kind, printed, put_object};
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::Rights;
@@ -24,7 +25,7 @@ use crate::values::bits;
 use crate::views::{ViewDefinition, view_named, views};
 use sardonyx::schema::Value;
 use sqlparser::ast::{CreateTableOptions, CreateView, ObjectName, ViewColumnDef};
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::tokenizer::{Span, Token};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -177,35 +178,29 @@ pub(super) fn planned(
 /// # Errors
 /// `42601`; `22P02` for digits that are none.
 pub(super) fn with_bits(text: String) -> Result<String, SqlError> {
-    let tokens = written_tokens(&text).map_err(|error| SqlError::syntax(error.message))?;
-    let is_hex = |token: &TokenWithSpan| matches!(token.token, Token::HexStringLiteral(_));
-    if !tokens.iter().any(is_hex) {
-        return Ok(text);
-    }
-    let mut written = String::with_capacity(text.len());
-    for token in &tokens {
-        match &token.token {
-            Token::HexStringLiteral(digits) => match bits::read(&format!("x{digits}"))? {
-                Value::Text(bits) => written.push_str(&format!("B'{bits}'")),
-                _ => written.push_str(&token.token.to_string()),
-            },
-            other => written.push_str(&other.to_string()),
+    let tokens = placed(&text).map_err(|error| SqlError::syntax(error.message))?;
+    let mut changes = Vec::new();
+    for token in tokens {
+        if let Token::HexStringLiteral(digits) = &token.token
+            && let Value::Text(bits) = bits::read(&format!("x{digits}"))?
+        {
+            changes.push((token.at, format!("B'{bits}'")));
         }
     }
-    Ok(written)
+    Ok(match changes.is_empty() {
+        true => text,
+        false => with_changes(&text, &changes),
+    })
 }
 
 /// Inserts schemas into a text before the names at these positions.
 fn with_schemas(text: String, found: &BTreeMap<usize, String>) -> String {
-    let mut written = text;
-    for (place, schema) in found.iter().rev() {
-        let at = resolve(&written, *place).saturating_sub(1);
-        let at = written.char_indices().nth(at).map(|(at, _)| at);
-        if let Some(at) = at {
-            written.insert_str(at, &format!("{}.", quoted(schema)));
-        }
-    }
-    written
+    let schemas = found.iter().filter_map(|(place, schema)| {
+        let at = location_of(*place)?;
+        Some((Span::new(at, at), format!("{}.", quoted(schema))))
+    });
+    let changes = changes_at(&text, schemas.collect());
+    with_changes(&text, &changes)
 }
 
 fn check_different<'n>(names: impl Iterator<Item = &'n String>) -> Result<(), SqlError> {

@@ -5,6 +5,7 @@ use super::Environment;
 use crate::error::SqlError;
 use crate::search_path::SearchPath;
 use crate::source::Source;
+use crate::table_names::TableNames;
 use crate::views::{ViewColumn, ViewDefinition};
 use sardonyx::schema::Value;
 use std::fmt::Debug;
@@ -75,6 +76,9 @@ pub(crate) trait Catalogue: Debug + Sync {
         with: &Environment<'_>,
         number: u32,
     ) -> Result<Value, SqlError>;
+
+    /// The numbers of all relations by their names.
+    fn table_names(&self, source: &dyn Source) -> TableNames;
 
     /// The columns of a view for the present tables.
     ///

@@ -287,6 +287,13 @@ impl<'a> Environment<'a> {
         }
     }
 
+    /// Reads the numbers of tables by name, for values that find one where no table is read.
+    pub fn know_tables(&self, source: &dyn Source) {
+        let draws = self.context.draws.borrow();
+        let names = || self.context.catalogue.table_names(source);
+        draws.tables.get_or_init(names);
+    }
+
     /// The kept queries of a part of a statement: shared with the other parts, or its `own`.
     pub fn kept(&self, own: &'a Kept) -> &'a Kept {
         self.of_parts.unwrap_or(own)

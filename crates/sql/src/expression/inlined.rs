@@ -7,25 +7,37 @@
 use super::cast::{Coercion, can_cast};
 use super::check::{NamedColumn, Use, not_immutable, scope_of_columns};
 use super::compile::Compiler;
-use super::routine_calls::places_of;
+use super::named_arguments::part;
+use super::shown::changes_of;
+use super::trees::parts_of_tree;
 use super::{Parameters, functions};
+use crate::changed_text::{length_with, with_changes};
 use crate::error::{SqlError, code};
-use crate::lexer::written_tokens;
+use crate::lexer::{Placed, placed};
+use crate::names::{name_of, qualified};
 use crate::parse::{parse_expression, parse_new};
+use crate::position::Places;
 use crate::routines::{Language, Returns, RoutineDefinition, all, named};
 use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::{TypeNames, UserTypes};
-use sqlparser::ast::{Expr as Tree, SelectItem, SetExpr, Statement};
-use sqlparser::tokenizer::Token;
+use sqlparser::ast::{
+    Expr as Tree, Function, FunctionArg, FunctionArguments, Ident, SelectItem, SetExpr, Statement,
+    Value as Literal,
+};
+use sqlparser::tokenizer::{Location, Span, Token};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The most bytes of an expression with its functions, and the most functions inside of each other.
 const LENGTH_MAX: usize = 65_536;
 const DEPTH_MAX: usize = 16;
+/// The most bytes of all texts that are read for one expression: those of functions whose values nothing uses count, too.
+const READ_MAX: usize = 8 * LENGTH_MAX;
 
 /// An expression without calls of users' functions. `columns` are those that it may read; without them the types of the
 /// arguments are not checked.
@@ -39,7 +51,8 @@ pub(crate) fn inlined<'t>(
     columns: Option<&[NamedColumn<'_>]>,
     (tree, of): (&'t Tree, Use),
 ) -> Result<Cow<'t, Tree>, SqlError> {
-    if all(source)?.is_empty() {
+    let names: BTreeSet<String> = all(source)?.into_iter().map(|one| one.name).collect();
+    if names.is_empty() {
         return Ok(Cow::Borrowed(tree));
     }
     let inlining = Inlining {
@@ -48,12 +61,15 @@ pub(crate) fn inlined<'t>(
         of,
         types: UserTypes::of(source)?,
         columns,
+        names,
+        read: Cell::new(0),
     };
-    let text = tree.to_string();
-    let written = inlining.text(&text, 0)?;
-    match written == text {
-        true => Ok(Cow::Borrowed(tree)),
-        false => parse_expression(&written).map(Cow::Owned),
+    if inlining.calls(tree)?.is_empty() {
+        return Ok(Cow::Borrowed(tree));
+    }
+    match inlining.text(&tree.to_string(), 0)? {
+        Cow::Borrowed(_) => Ok(Cow::Borrowed(tree)),
+        Cow::Owned(written) => parse_expression(&written).map(Cow::Owned),
     }
 }
 
@@ -63,59 +79,104 @@ struct Inlining<'s> {
     of: Use,
     types: Arc<UserTypes>,
     columns: Option<&'s [NamedColumn<'s>]>,
+    /// The names of all functions of users.
+    names: BTreeSet<String>,
+    /// The bytes of the texts that were read.
+    read: Cell<usize>,
+}
+
+/// A call of a user's function, at a place of its text, with the values of its parameters.
+struct Call {
+    definition: RoutineDefinition,
+    at: Location,
+    given: Vec<Given>,
+}
+
+/// The value of a parameter: an argument by its number, or the text of a default.
+enum Given {
+    Argument(usize),
+    Default(String),
+}
+
+#[cold]
+fn too_many() -> SqlError {
+    let text = "an expression of a table has too many functions of users";
+    SqlError::new(code::TOO_COMPLEX, text)
 }
 
 impl Inlining<'_> {
-    /// A text of an expression with the bodies of the functions that it calls.
-    fn text(&self, text: &str, depth: usize) -> Result<String, SqlError> {
-        let read = read(text)?;
-        let mut written = String::with_capacity(text.len());
-        let mut at = 0;
-        while let Some(token) = read.get(at) {
-            let call = self.call(&read, at)?;
-            let Some((definition, arguments, end)) = call else {
-                written.push_str(&token.to_string());
-                at += 1;
-                continue;
-            };
-            if depth == DEPTH_MAX || written.len() > LENGTH_MAX {
-                let text = "an expression of a table has too many functions of users";
-                return Err(SqlError::new(code::TOO_COMPLEX, text));
-            }
-            let arguments = arguments.iter().map(|one| self.text(one, depth + 1));
-            let arguments: Vec<String> = arguments.collect::<Result<_, SqlError>>()?;
-            self.check_arguments(&definition, &arguments)?;
-            let body = self.body(&definition, &arguments)?;
-            written.push_str(&self.text(&body, depth + 1)?);
-            at = end;
+    /// Counts the bytes of a text that is read.
+    fn count(&self, bytes: usize) -> Result<(), SqlError> {
+        self.read.set(self.read.get().saturating_add(bytes));
+        match self.read.get() > READ_MAX {
+            true => Err(too_many()),
+            false => Ok(()),
         }
-        Ok(written)
     }
 
-    /// The function of a user that is called at a place, its arguments, and the place behind the call.
-    fn call(
-        &self,
-        read: &[Token],
-        at: usize,
-    ) -> Result<Option<(RoutineDefinition, Vec<String>, usize)>, SqlError> {
-        let is_part = at
-            .checked_sub(1)
-            .and_then(|before| read.get(before))
-            .is_some_and(|before| matches!(before, Token::Period | Token::DoubleColon));
-        let Some(Token::Word(first)) = read.get(at).filter(|_| !is_part) else {
+    /// A text of an expression with the bodies of the functions that it calls. The tree shows the calls, and the tokens
+    /// their bytes: all else stays as it is written.
+    fn text<'t>(&self, text: &'t str, depth: usize) -> Result<Cow<'t, str>, SqlError> {
+        self.count(text.len())?;
+        let calls = self.calls(&parse_expression(text)?)?;
+        if calls.is_empty() {
+            return Ok(Cow::Borrowed(text));
+        }
+        if depth == DEPTH_MAX {
+            return Err(too_many());
+        }
+        let tokens = placed(text).map_err(|error| SqlError::syntax(error.message))?;
+        let mut places = Places::of(text);
+        let mut changes = Vec::with_capacity(calls.len());
+        for call in calls {
+            let (arguments, range) = written_call(&tokens, places.byte(call.at));
+            let arguments = call.given.iter().map(|given| {
+                let argument = match given {
+                    Given::Argument(at) => arguments.get(*at).and_then(|at| text.get(at.clone())),
+                    Given::Default(text) => Some(&**text),
+                };
+                let argument = argument.unwrap_or_default();
+                Ok(self.text(argument, depth + 1)?.into_owned())
+            });
+            let arguments: Vec<String> = arguments.collect::<Result<_, SqlError>>()?;
+            self.check_arguments(&call.definition, &arguments)?;
+            let body = self.body(&call.definition, &arguments)?;
+            changes.push((range, self.text(&body, depth + 1)?.into_owned()));
+            if length_with(text, &changes) > LENGTH_MAX {
+                return Err(too_many());
+            }
+        }
+        Ok(Cow::Owned(with_changes(text, &changes)))
+    }
+
+    /// The calls of users' functions in an expression, in the order of its text. Those in arguments are left out.
+    fn calls(&self, tree: &Tree) -> Result<Vec<Call>, SqlError> {
+        let (mut calls, mut rest) = (Vec::new(), vec![tree]);
+        while let Some(tree) = rest.pop() {
+            let call = match tree {
+                Tree::Function(function) => self.call(function)?,
+                _ => None,
+            };
+            match call {
+                Some(call) => calls.push(call),
+                None => rest.extend(parts_of_tree(tree)),
+            }
+        }
+        calls.sort_by_key(|call| call.at);
+        Ok(calls)
+    }
+
+    /// The function of a user that a call means.
+    fn call(&self, function: &Function) -> Result<Option<Call>, SqlError> {
+        let (schema, name) = qualified(&function.name)?;
+        let first = function.name.0.first().and_then(|part| part.as_ident());
+        let (Some(first), true) = (first, self.names.contains(&name)) else {
             return Ok(None);
         };
-        let folded = |word: &sqlparser::tokenizer::Word| match word.quote_style {
-            Some(_) => word.value.clone(),
-            None => word.value.to_ascii_lowercase(),
+        let FunctionArguments::List(list) = &function.args else {
+            return Ok(None);
         };
-        let (schema, name, open) = match (read.get(at + 1), read.get(at + 2)) {
-            (Some(Token::Period), Some(Token::Word(second))) => {
-                (Some(folded(first)), folded(second), at + 3)
-            }
-            _ => (None, folded(first), at + 1),
-        };
-        if read.get(open) != Some(&Token::LParen) {
+        if list.duplicate_treatment.is_some() || !list.clauses.is_empty() {
             return Ok(None);
         }
         let found = named(self.source, self.path, schema.as_deref(), &name)?;
@@ -124,20 +185,25 @@ impl Inlining<'_> {
         if found.is_empty() || is_known() {
             return Ok(None);
         }
-        let (arguments, end) = arguments(read, open + 1);
-        let arguments = arguments.iter().map(|one| named_part(one));
-        let arguments: Vec<Argument> = arguments.collect::<Result<_, SqlError>>()?;
-        let fitting = |one: RoutineDefinition| {
-            let arguments = in_order(&one, &arguments)?;
-            Some((one, arguments))
-        };
-        let mut found: Vec<_> = found.into_iter().filter_map(fitting).collect();
-        match found.len() {
-            0 => Ok(None),
-            1 => Ok(found.pop().map(|(one, arguments)| (one, arguments, end))),
+        let calls = found.into_iter().filter_map(|definition| {
+            let given = given(&definition, &list.args)?;
+            let at = first.span.start;
+            Some(Call {
+                definition,
+                at,
+                given,
+            })
+        });
+        let mut calls: Vec<Call> = calls.collect();
+        // One that needs no default is meant before others.
+        let count = list.args.len();
+        if calls.iter().any(|call| call.given.len() == count) {
+            calls.retain(|call| call.given.len() == count);
+        }
+        match calls.len() {
+            0 | 1 => Ok(calls.pop()),
             _ => Err(SqlError::unsupported(format!(
-                "several functions {name} with {} arguments are not supported in expressions of tables",
-                arguments.len()
+                "several functions {name} with {count} arguments are not supported in expressions of tables"
             ))),
         }
     }
@@ -197,6 +263,7 @@ impl Inlining<'_> {
         if definition.language != Language::Sql {
             return Err(refused());
         }
+        self.count(definition.body.len())?;
         let statements = parse_new(&definition.body)?;
         let statement = match statements.as_slice() {
             [one] => Some(one),
@@ -213,7 +280,7 @@ impl Inlining<'_> {
                 values.insert(parameter.name.clone(), value);
             }
         }
-        let body = with_values(&read(&expression.to_string())?, name, &values);
+        let body = with_values(&expression.to_string(), name, &values)?;
         let value = self.cast(&body, *returns)?;
         if !definition.is_strict || arguments.is_empty() {
             return Ok(value);
@@ -238,76 +305,55 @@ impl Inlining<'_> {
     }
 }
 
-/// The tokens of a text. Joined, they are the text.
-fn read(text: &str) -> Result<Vec<Token>, SqlError> {
-    let read = written_tokens(text).map_err(|error| SqlError::syntax(error.to_string()))?;
-    Ok(read.into_iter().map(|token| token.token).collect())
+/// The values of a function's parameters in a call; `None` if it has others.
+fn given(definition: &RoutineDefinition, arguments: &[FunctionArg]) -> Option<Vec<Given>> {
+    let parameters = &definition.parameters;
+    let mut places = vec![None; parameters.len()];
+    for (at, argument) in arguments.iter().enumerate() {
+        let place = match part(argument)? {
+            (None, _) => at,
+            (Some(name), _) => parameters.iter().position(|one| one.name == name)?,
+        };
+        if places.get_mut(place)?.replace(at).is_some() {
+            return None;
+        }
+    }
+    let given = places.into_iter().zip(parameters);
+    let given = given.map(|(place, parameter)| match place {
+        Some(at) => Some(Given::Argument(at)),
+        None => parameter.default.clone().map(Given::Default),
+    });
+    given.collect()
 }
 
-/// The texts of the arguments of a call, from behind its parenthesis, and the place behind the call.
-fn arguments(read: &[Token], start: usize) -> (Vec<String>, usize) {
-    let (mut arguments, mut last, mut depth) = (Vec::new(), String::new(), 0_usize);
-    for (at, token) in read.iter().enumerate().skip(start) {
-        match token {
+/// The bytes of the arguments of a call, whose name begins at a byte, and those of the whole call.
+fn written_call(tokens: &[Placed], start: usize) -> (Vec<Range<usize>>, Range<usize>) {
+    let first = tokens.partition_point(|token| token.at.start < start);
+    let mut rest = tokens.get(first..).unwrap_or_default().iter();
+    let opens = rest.find(|token| token.token == Token::LParen);
+    let mut from = opens.map_or(start, |opens| opens.at.end);
+    let (mut arguments, mut depth, mut is_blank) = (Vec::new(), 0_usize, true);
+    for token in rest {
+        match &token.token {
             Token::LParen | Token::LBracket => depth += 1,
             Token::RParen if depth == 0 => {
-                if !last.trim().is_empty() || !arguments.is_empty() {
-                    arguments.push(last);
+                if !is_blank || !arguments.is_empty() {
+                    arguments.push(from..token.at.start);
                 }
-                return (arguments, at + 1);
+                return (arguments, start..token.at.end);
             }
             Token::RParen | Token::RBracket => depth = depth.saturating_sub(1),
             Token::Comma if depth == 0 => {
-                arguments.push(std::mem::take(&mut last));
-                continue;
+                arguments.push(from..token.at.start);
+                from = token.at.end;
             }
+            // The name of a parameter is before it.
+            Token::RArrow | Token::Assignment if depth == 0 => from = token.at.end,
             _ => {}
         }
-        last.push_str(&token.to_string());
+        is_blank &= token.is_blank();
     }
-    (arguments, read.len())
-}
-
-/// The text of an argument, with its name if it has one.
-type Argument = (Option<String>, String);
-
-/// An argument of a call, without the name before it.
-fn named_part(text: &str) -> Result<Argument, SqlError> {
-    let tokens = read(text)?;
-    let is_said = |at: &usize| !matches!(tokens[*at], Token::Whitespace(_));
-    let mut said = (0..tokens.len()).filter(is_said);
-    let (first, second) = (said.next(), said.next());
-    if let (Some(first), Some(second)) = (first, second)
-        && let (Token::Word(name), Token::RArrow | Token::Assignment) =
-            (&tokens[first], &tokens[second])
-    {
-        let name = match name.quote_style {
-            Some(_) => name.value.clone(),
-            None => name.value.to_ascii_lowercase(),
-        };
-        let rest: String = tokens[second + 1..]
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        return Ok((Some(name), rest));
-    }
-    Ok((None, text.to_string()))
-}
-
-/// The texts of a function's arguments in the order of its parameters, with the defaults of those that a call leaves out.
-/// `None` if the function does not take these.
-fn in_order(definition: &RoutineDefinition, given: &[Argument]) -> Option<Vec<String>> {
-    let names = given.iter().map(|(name, _)| name.as_deref());
-    let places = places_of(definition, names)?;
-    let parameters = definition.parameters.iter().enumerate();
-    let texts = parameters.map(|(at, parameter)| {
-        let argument = places.iter().position(|place| *place == at);
-        match argument.and_then(|argument| given.get(argument)) {
-            Some((_, text)) => Some(text.clone()),
-            None => parameter.default.clone(),
-        }
-    });
-    texts.collect()
+    (arguments, start..from)
 }
 
 /// The only expression of a body.
@@ -337,47 +383,47 @@ fn expression_of(statement: Option<&Statement>) -> Option<&Tree> {
 }
 
 /// The text of a body with values in the places of its parameters, which may have the function's name before them.
-fn with_values(read: &[Token], function: &str, values: &BTreeMap<String, String>) -> String {
-    let mut written = String::new();
-    let word = |at: usize| match read.get(at) {
-        Some(Token::Word(word)) => Some(match word.quote_style {
-            Some(_) => word.value.clone(),
-            None => word.value.to_ascii_lowercase(),
-        }),
-        Some(Token::Placeholder(name)) => Some(name.clone()),
-        _ => None,
-    };
-    let before = |at: usize| {
-        let mut before = read[..at].iter().rev();
-        before.find(|token| !matches!(token, Token::Whitespace(_)))
-    };
-    let mut at = 0;
-    while let Some(token) = read.get(at) {
-        let is_type = match before(at) {
-            Some(Token::DoubleColon | Token::Period) => true,
-            Some(Token::Word(word)) => word.value.eq_ignore_ascii_case("as"),
-            _ => false,
+///
+/// # Errors
+/// `54001` for a longer text than an expression has.
+fn with_values(
+    text: &str,
+    function: &str,
+    values: &BTreeMap<String, String>,
+) -> Result<String, SqlError> {
+    // Values are long, and a body may have many of them: they are counted before they are copied.
+    let left = Cell::new(LENGTH_MAX.checked_sub(text.len()));
+    let copied = |span: Span, value: &str, has_fields: bool| {
+        left.set(
+            left.get()
+                .and_then(|left| left.checked_sub(value.len() + 2)),
+        );
+        left.get()?;
+        let value = match has_fields {
+            true => format!("({value})"),
+            false => value.to_string(),
         };
-        let is_called = read.get(at + 1) == Some(&Token::LParen);
-        let own = word(at).filter(|name| name == function);
-        let qualified = match read.get(at + 1) {
-            Some(Token::Period) if own.is_some() => word(at + 2),
+        Some((span, value))
+    };
+    let named = |name: &Ident| values.get(&name_of(name));
+    let changes = changes_of(text, &|tree| match tree {
+        Tree::Identifier(name) => copied(name.span, named(name)?, false),
+        Tree::CompoundIdentifier(names) => match names.as_slice() {
+            [of, name, rest @ ..] if name_of(of) == function && named(name).is_some() => {
+                let span = Span::new(of.span.start, name.span.end);
+                copied(span, named(name)?, !rest.is_empty())
+            }
+            [name, _, ..] => copied(name.span, named(name)?, true),
             _ => None,
-        };
-        let (value, width) = match qualified.and_then(|name| values.get(&name)) {
-            Some(value) => (Some(value), 3),
-            None => (word(at).and_then(|name| values.get(&name)), 1),
-        };
-        match value.filter(|_| !is_type && !is_called) {
-            Some(value) => {
-                written.push_str(value);
-                at += width;
-            }
-            None => {
-                written.push_str(&token.to_string());
-                at += 1;
-            }
-        }
+        },
+        Tree::Value(value) => match &value.value {
+            Literal::Placeholder(name) => copied(value.span, values.get(name)?, false),
+            _ => None,
+        },
+        _ => None,
+    });
+    match left.get() {
+        Some(_) => Ok(with_changes(text, &changes)),
+        None => Err(too_many()),
     }
-    written
 }

@@ -8,15 +8,15 @@
 //! Invariant: the kept text, over numbers, compiles to the same expression as the written one over labels. Else the
 //! caller refuses it.
 
-use super::shown::{Change, changes_of, with_changes};
+use super::shown::changes_of;
+use crate::changed_text::{Change, with_changes};
 use crate::error::{SqlError, code};
-use crate::lexer::{tokens, written_tokens};
+use crate::lexer::{Placed, placed};
 use crate::names::quoted_literal;
 use crate::parse::parse_expression;
-use crate::position::{of_location, resolve};
 use crate::types::{EnumType, LABEL_BYTES_MAX, SqlType, TypeSpec, enum_named};
 use sqlparser::ast::{Expr as Tree, Value as Literal};
-use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+use sqlparser::tokenizer::{Token, Whitespace};
 
 /// The longest text, which is that of a condition in a schema.
 const BYTES_MAX: usize = 4096;
@@ -97,17 +97,9 @@ fn type_of(
 
 /// The changes of the names of types in casts.
 fn type_names(text: &str, types: &[EnumType]) -> Vec<Change> {
-    let tokens = tokens(text).unwrap_or_default();
-    let tokens: Vec<&TokenWithSpan> = tokens
-        .iter()
-        .filter(|token| !matches!(token.token, Token::Whitespace(_)))
-        .collect();
-    let word = |at: usize| match tokens.get(at).map(|token| &token.token) {
-        Some(Token::Word(word)) if word.quote_style.is_some() => Some(word.value.clone()),
-        Some(Token::Word(word)) => Some(word.value.to_lowercase()),
-        _ => None,
-    };
-    let place = |location| Some(resolve(text, of_location(location)?).saturating_sub(1));
+    let tokens = placed(text).unwrap_or_default();
+    let tokens: Vec<&Placed> = tokens.iter().filter(|token| !token.is_blank()).collect();
+    let word = |at: usize| tokens.get(at).and_then(|token| token.word());
     let mut changes = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let is_cast = token.token == Token::DoubleColon || word(at).as_deref() == Some("as");
@@ -124,10 +116,9 @@ fn type_names(text: &str, types: &[EnumType]) -> Vec<Change> {
         let Some(of) = enum_named(types, schema.as_deref(), &name) else {
             continue;
         };
-        if let (Some(start), Some(end)) = (tokens.get(at + 1), tokens.get(last))
-            && let (Some(start), Some(end)) = (place(start.span.start), place(end.span.end))
-        {
-            changes.push((start..end, format!("bigint/*{}*/", of.definition().oid)));
+        if let (Some(start), Some(end)) = (tokens.get(at + 1), tokens.get(last)) {
+            let now = format!("bigint/*{}*/", of.definition().oid);
+            changes.push((start.at.start..end.at.end, now));
         }
     }
     changes
@@ -138,45 +129,41 @@ pub(crate) fn with_labels(text: String, types: &[EnumType]) -> String {
     if types.is_empty() || !text.contains("/*") {
         return text;
     }
-    let Ok(tokens) = written_tokens(&text) else {
+    let Ok(tokens) = placed(&text) else {
         return text;
     };
-    let mark = |at: usize| match tokens.get(at).map(|token| &token.token) {
-        Some(Token::Whitespace(Whitespace::MultiLineComment(oid))) => {
+    let mark = |token: &Placed| match &token.token {
+        Token::Whitespace(Whitespace::MultiLineComment(oid)) => {
             let oid: u32 = oid.parse().ok()?;
             types.iter().find(|of| of.definition().oid == oid)
         }
         _ => None,
     };
-    let mut shown = String::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(token) = tokens.get(at) {
-        let token = &token.token;
-        at += 1;
-        let label = match (mark(at), token) {
-            (Some(of), Token::SingleQuotedString(number)) => {
-                let label = number.parse().ok().and_then(|number| of.label(number));
-                label.map(|label| (of, Some(label)))
-            }
-            (Some(of), Token::Word(_)) => Some((of, None)),
-            _ => None,
+    let mut changes = Vec::new();
+    for (at, pair) in tokens.windows(2).enumerate() {
+        let [token, behind] = pair else {
+            continue;
         };
-        match label {
-            None => shown += &token.to_string(),
-            Some((of, None)) => {
-                shown += &of.definition().name;
-                at += 1;
-            }
-            Some((of, Some(label))) => {
-                shown += &quoted_literal(label);
-                let next = tokens.get(at + 1).map(|token| &token.token);
-                if next != Some(&Token::DoubleColon) {
-                    shown += "::";
-                    shown += &of.definition().name;
+        let Some(of) = mark(behind) else {
+            continue;
+        };
+        let name = &of.definition().name;
+        let now = match &token.token {
+            Token::SingleQuotedString(number) => {
+                let label = number.parse().ok().and_then(|number| of.label(number));
+                let Some(label) = label.map(quoted_literal) else {
+                    continue;
+                };
+                let next = tokens.get(at + 2).map(|token| &token.token);
+                match next == Some(&Token::DoubleColon) {
+                    true => label,
+                    false => format!("{label}::{name}"),
                 }
-                at += 1;
             }
-        }
+            Token::Word(_) => name.to_string(),
+            _ => continue,
+        };
+        changes.push((token.at.start..behind.at.end, now));
     }
-    shown
+    with_changes(&text, &changes)
 }

@@ -40,6 +40,7 @@ mod lists;
 mod literal;
 mod moments;
 mod named_arguments;
+mod named_parts;
 mod network_operators;
 mod null_beside;
 mod operator_errors;

@@ -8,8 +8,9 @@
 //!
 //! Invariant: a kept text has the same literals in every zone, or it is refused.
 
-use super::shown::{Change, changes_of, with_changes};
+use super::shown::changes_of;
 use super::{Expr, Parameters, literal_value};
+use crate::changed_text::{Change, with_changes};
 use crate::error::SqlError;
 use crate::parse::parse_expression;
 use crate::text::{decode_text, text_of};

@@ -2,15 +2,14 @@
 
 use super::labels::with_labels;
 use super::trees::parts_of_tree;
+use crate::changed_text::{Change, changes_at, with_changes};
 use crate::names::{name_of, quoted};
 use crate::parse::{parse_expression, shown_text};
-use crate::position::{of_location, resolve};
 use crate::types::EnumType;
 use sardonyx::schema::Schema;
 use sardonyx_rows::condition::{Condition, SqlCheck};
 use sqlparser::ast::{Expr as Tree, Ident};
 use sqlparser::tokenizer::Span;
-use std::ops::Range;
 
 /// A condition for people, with the present names of its columns, and with the labels of enum types.
 pub(crate) fn shown_check(text: &str, schema: &Schema, types: &[EnumType]) -> String {
@@ -41,9 +40,6 @@ pub(crate) fn with_names(text: &str, other: &dyn Fn(&[Ident]) -> Option<String>)
     with_changes(text, &changes)
 }
 
-/// A range of characters of a text, by number, and its replacement.
-pub(crate) type Change = (Range<usize>, String);
-
 /// The changes of the parts of an expression, in their order. There are none if the text is no expression.
 pub(super) fn changes_of(
     text: &str,
@@ -52,35 +48,11 @@ pub(super) fn changes_of(
     let Ok(tree) = parse_expression(text) else {
         return Vec::new();
     };
-    let place = |location| Some(resolve(text, of_location(location)?).saturating_sub(1));
-    let mut changes = Vec::new();
+    let mut spans = Vec::new();
     let mut rest = vec![&tree];
     while let Some(tree) = rest.pop() {
         rest.extend(parts_of_tree(tree));
-        if let Some((span, now)) = other(tree)
-            && let (Some(start), Some(end)) = (place(span.start), place(span.end))
-        {
-            changes.push((start..end, now));
-        }
+        spans.extend(other(tree));
     }
-    changes.sort_by_key(|(range, _)| range.start);
-    changes
-}
-
-/// A text with changes, which are in ascending order.
-pub(super) fn with_changes(text: &str, changes: &[Change]) -> String {
-    let (mut changed, mut at) = (String::new(), 0);
-    let mut characters = text.chars();
-    for (range, now) in changes {
-        let before = range.start.saturating_sub(at);
-        changed.extend(characters.by_ref().take(before));
-        changed += now;
-        characters
-            .by_ref()
-            .take(range.end - range.start)
-            .for_each(drop);
-        at = range.end;
-    }
-    changed.extend(characters);
-    changed
+    changes_at(text, spans)
 }

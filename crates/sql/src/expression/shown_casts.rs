@@ -3,12 +3,12 @@
 //! Source: PostgreSQL 15, `get_rule_expr` in `ruleutils.c`. Clients compare such texts: ActiveRecord's `schema.rb` has them.
 
 use super::functions::takes_text;
-use super::shown::{Change, changes_of, with_changes};
+use super::shown::changes_of;
 use super::trees::parts_of_tree;
-use crate::lexer;
+use crate::changed_text::{Change, with_changes};
+use crate::lexer::placed;
 use crate::names::{function_name, name_of, quoted};
 use crate::parse::parse_expression;
-use crate::position::{of_location, resolve};
 use crate::types::SqlType;
 use sqlparser::ast::{Expr as Tree, InTarget, Value as Literal};
 use sqlparser::tokenizer::Token;
@@ -116,8 +116,7 @@ pub(crate) fn as_array(text: &str, kind_of: &dyn Fn(&str) -> Option<SqlType>) ->
 
 /// The words of types behind `::` in lower case.
 fn types_in(text: &str) -> Vec<Change> {
-    let tokens = lexer::tokens(text).unwrap_or_default();
-    let place = |location| Some(resolve(text, of_location(location)?).saturating_sub(1));
+    let tokens = placed(text).unwrap_or_default();
     let (mut changes, mut is_type, mut is_first) = (Vec::new(), false, false);
     for token in &tokens {
         match &token.token {
@@ -127,9 +126,8 @@ fn types_in(text: &str) -> Vec<Change> {
                 let lower = word.value.to_lowercase();
                 is_type = is_first || OF_TYPES.contains(&lower.as_str());
                 is_first = false;
-                let (start, end) = (place(token.span.start), place(token.span.end));
-                if let (true, Some(start), Some(end)) = (is_type, start, end) {
-                    changes.push((start..end, lower));
+                if is_type {
+                    changes.push((token.at.clone(), lower));
                 }
             }
             _ => is_type = false,

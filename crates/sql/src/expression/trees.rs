@@ -2,8 +2,8 @@
 //! compiler refuses others.
 
 use sqlparser::ast::{
-    self, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
-    InTarget,
+    self, AccessExpr, Expr as Tree, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArguments, InTarget, Subscript,
 };
 
 /// The parts of an expression, one level below it.
@@ -29,8 +29,13 @@ pub(crate) fn parts_of_tree(tree: &Tree) -> Vec<&Tree> {
         | Tree::IsNotFalse(inner)
         | Tree::IsUnknown(inner)
         | Tree::IsNotUnknown(inner)
-        | Tree::CompoundFieldAccess { root: inner, .. }
+        | Tree::IsNormalized { expr: inner, .. }
         | Tree::Collate { expr: inner, .. } => vec![inner],
+        Tree::CompoundFieldAccess { root, access_chain } => {
+            let mut parts = vec![&**root];
+            parts.extend(access_chain.iter().flat_map(subscripts));
+            parts
+        }
         Tree::Like { expr, pattern, .. } | Tree::ILike { expr, pattern, .. } => {
             vec![expr, pattern]
         }
@@ -111,6 +116,22 @@ pub(crate) fn parts_of_tree(tree: &Tree) -> Vec<&Tree> {
     }
 }
 
+/// The expressions between brackets. The name of a field is none.
+fn subscripts(access: &AccessExpr) -> Vec<&Tree> {
+    match access {
+        AccessExpr::Dot(_) => Vec::new(),
+        AccessExpr::Subscript(Subscript::Index { index }) => vec![index],
+        AccessExpr::Subscript(Subscript::Slice {
+            lower_bound,
+            upper_bound,
+            stride,
+        }) => [lower_bound, upper_bound, stride]
+            .into_iter()
+            .flatten()
+            .collect(),
+    }
+}
+
 /// The values of a row, `(a, b)` or `ROW(a, …)`; none of any other expression.
 pub(crate) fn row_of(tree: &Tree) -> Option<Vec<&Tree>> {
     match tree {
@@ -140,7 +161,16 @@ pub(super) fn parts_of_function(function: &ast::Function) -> Vec<&Tree> {
     let mut parts = Vec::new();
     if let FunctionArguments::List(list) = &function.args {
         for argument in &list.args {
-            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument {
+            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree))
+            | FunctionArg::Named {
+                arg: FunctionArgExpr::Expr(tree),
+                ..
+            }
+            | FunctionArg::ExprNamed {
+                arg: FunctionArgExpr::Expr(tree),
+                ..
+            } = argument
+            {
                 parts.push(tree);
             }
         }

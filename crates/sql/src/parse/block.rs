@@ -11,12 +11,11 @@ mod routine;
 pub(crate) use raise::{Raise, filled};
 pub(crate) use routine::{Target, Variable, parse_routine};
 
-use super::places::Reading;
 use crate::conditions::{Caught, condition_of};
 use crate::error::{SqlError, code};
-use crate::lexer;
+use crate::lexer::placed;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::tokenizer::Token;
 
 /// The limit of nested blocks and `IF`.
 const NESTING_MAX: usize = 32;
@@ -160,18 +159,13 @@ fn parse_body(body: &str) -> Result<Block, SqlError> {
 }
 
 fn reader_of(body: &str) -> Result<Reader<'_>, SqlError> {
-    let tokens = lexer::tokens(body).map_err(|error| SqlError::syntax(error.message))?;
-    let is_blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_) | Token::EOF);
-    let mut places = Vec::with_capacity(tokens.len());
-    let mut reading = Reading::new(body);
-    for token in tokens.into_iter().filter(|token| !is_blank(token)) {
-        let from = reading.byte(token.span.start);
-        let to = reading.byte(token.span.end);
-        places.push((token.token, from, to));
-    }
+    let tokens = placed(body).map_err(|error| SqlError::syntax(error.message))?;
+    let tokens = tokens.into_iter().filter(|token| !token.is_blank());
     Ok(Reader {
         body,
-        tokens: places,
+        tokens: tokens
+            .map(|one| (one.token, one.at.start, one.at.end))
+            .collect(),
         at: 0,
         lines: 0,
         records: Vec::new(),

@@ -2,7 +2,7 @@
 //! `"sql.collated"('t', 'c')`, and read where the column is changed.
 
 use super::parse_kept;
-use super::words::{behind, behind_alter_column, behind_name, is_word};
+use super::words::{behind, behind_alter_column, behind_name, is_word, text_of};
 use crate::error::{SqlError, code};
 use sqlparser::ast::{ColumnOption, DataType, ObjectName, Statement, TypeModifier};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -58,7 +58,7 @@ pub(super) fn with_collations(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     }
     let text = |tokens: Option<&[TokenWithSpan]>| {
         let tokens = tokens.unwrap_or_default().iter();
-        let text: String = tokens.map(|token| token.token.to_string()).collect();
+        let text: String = tokens.map(|token| text_of(&token.token)).collect();
         Token::SingleQuotedString(text.trim().to_string())
     };
     let mut written = Vec::with_capacity(tokens.len());

@@ -2,8 +2,8 @@
 //! name, with quotes that no text has. It is parsed when the statement is planned. Behind a list of values, the parser takes
 //! `ON` for the name of the last one, so a clause that changes nothing ends the list.
 
-use super::places::Reading;
 use super::words::{is_one_of, is_word};
+use crate::position::Places;
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -23,7 +23,7 @@ pub(super) fn with_conflict_targets(text: &str, tokens: Vec<TokenWithSpan>) -> V
     }
     let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     let mut tokens = tokens.into_iter();
-    let mut reading = Reading::new(text);
+    let mut reading = Places::of(text);
     let mut lists = Lists::default();
     while let Some(token) = tokens.next() {
         if lists.ends_before(&token)
@@ -103,7 +103,7 @@ fn is_space(token: &TokenWithSpan) -> bool {
 /// Adds the elements between the parentheses of a target, and the last parenthesis.
 fn add_target(
     tokens: &mut impl Iterator<Item = TokenWithSpan>,
-    reading: &mut Reading<'_>,
+    reading: &mut Places<'_>,
     written: &mut Vec<TokenWithSpan>,
 ) {
     let (mut element, mut depth) = (Vec::new(), 0_usize);
@@ -130,7 +130,7 @@ fn add_target(
 /// Adds a column as it is written, or an expression as a name. The name is the expression's text with its quotes.
 fn add_element(
     element: Vec<TokenWithSpan>,
-    reading: &mut Reading<'_>,
+    reading: &mut Places<'_>,
     written: &mut Vec<TokenWithSpan>,
 ) {
     let mut parts = element.iter().filter(|token| !is_space(token));

@@ -2,7 +2,7 @@
 //! an option of the column that it drops. `ADD GENERATED … AS IDENTITY (SEQUENCE NAME s …)`, from dumps of PostgreSQL,
 //! becomes an option that a separate change sets. Such a name in the declaration of a column becomes a comment of it.
 
-use super::words::{behind, behind_alter_column, is_word};
+use super::words::{behind, behind_alter_column, is_word, text_of};
 use sqlparser::ast::{AlterGenericOption, CreateServerOption};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -186,7 +186,7 @@ fn named_sequence(tokens: &[TokenWithSpan], at: usize) -> Option<NamedSequence> 
     let mut name = String::new();
     loop {
         let (at, word) = next(end).filter(|(_, token)| matches!(token.token, Token::Word(_)))?;
-        name.push_str(&word.token.to_string());
+        name.push_str(&text_of(&word.token));
         end = at + 1;
         match next(end).filter(|(_, token)| token.token == Token::Period) {
             Some((at, _)) => {

@@ -1,10 +1,10 @@
 //! The fields of record variables in the statements of a block: each becomes a literal of its value before the statement is
 //! parsed.
 
-use super::places::Reading;
+use crate::changed_text::with_changes;
 use crate::error::{SqlError, code};
-use crate::lexer;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use crate::lexer::{Placed, placed};
+use sqlparser::tokenizer::Token;
 
 /// A row that a variable has: the fields' names, and their values as SQL.
 #[derive(Debug)]
@@ -19,15 +19,15 @@ pub(crate) struct Record {
 /// `42703` for a field that a record does not have, `42702` if the statement has the record's name in another place, too;
 /// an error in the text.
 pub(crate) fn with_fields(text: &str, records: &[Record]) -> Result<String, SqlError> {
-    let tokens = lexer::tokens(text).map_err(|error| SqlError::syntax(error.message))?;
-    let (mut written, mut from) = (String::with_capacity(text.len()), 0);
-    let mut reading = Reading::new(text);
+    let tokens = placed(text).map_err(|error| SqlError::syntax(error.message))?;
+    let mut changes = Vec::new();
     let mut before = None;
     let mut at = 0;
     let (mut read, mut others) = (Vec::new(), Vec::new());
     while let Some(token) = tokens.get(at) {
-        let found = match (&token.token, tokens.get(at + 1), tokens.get(at + 2)) {
-            (Token::Word(name), Some(dot), Some(field))
+        let name = token.word();
+        let found = match (&name, tokens.get(at + 1), tokens.get(at + 2)) {
+            (Some(name), Some(dot), Some(field))
                 if dot.token == Token::Period && before != Some(&Token::Period) =>
             {
                 value_of(records, name, field)?.map(|value| (value, field))
@@ -35,18 +35,11 @@ pub(crate) fn with_fields(text: &str, records: &[Record]) -> Result<String, SqlE
             _ => None,
         };
         if let Some((value, field)) = found {
-            written.push_str(
-                text.get(from..reading.byte(token.span.start))
-                    .unwrap_or_default(),
-            );
-            written.push_str(value);
-            from = reading.byte(field.span.end);
-            if let (Token::Word(name), Token::Word(field)) = (&token.token, &field.token) {
-                read.push((in_case(name), in_case(field)));
-            }
+            changes.push((token.at.start..field.at.end, value.to_string()));
+            read.extend(name.zip(field.word()));
             at += 2;
-        } else if let Token::Word(name) = &token.token {
-            others.push(in_case(name));
+        } else {
+            others.extend(name);
         }
         before = tokens.get(at).map(|token| &token.token);
         at += 1;
@@ -57,24 +50,20 @@ pub(crate) fn with_fields(text: &str, records: &[Record]) -> Result<String, SqlE
         return Err(SqlError::new(code::AMBIGUOUS_COLUMN, text)
             .detail("It could refer to either a PL/pgSQL variable or a table column."));
     }
-    written.push_str(text.get(from..).unwrap_or_default());
-    Ok(written)
+    Ok(with_changes(text, &changes))
 }
 
 /// The value of a field, if the name is that of a record.
 fn value_of<'r>(
     records: &'r [Record],
-    name: &Word,
-    field: &TokenWithSpan,
+    name: &str,
+    field: &Placed,
 ) -> Result<Option<&'r str>, SqlError> {
-    let name = in_case(name);
     let mut records = records.iter().rev();
-    let (Some(record), Token::Word(field)) =
-        (records.find(|record| record.name == name), &field.token)
-    else {
+    let record = records.find(|record| record.name == name);
+    let (Some(record), Some(field)) = (record, field.word()) else {
         return Ok(None);
     };
-    let field = in_case(field);
     let mut fields = record.fields.iter();
     match fields.find(|(name, _)| *name == field) {
         Some((_, value)) => Ok(Some(value)),
@@ -82,13 +71,6 @@ fn value_of<'r>(
             code::UNKNOWN_COLUMN,
             format!("record \"{name}\" has no field \"{field}\""),
         )),
-    }
-}
-
-fn in_case(word: &Word) -> String {
-    match word.quote_style {
-        Some(_) => word.value.clone(),
-        None => word.value.to_lowercase(),
     }
 }
 

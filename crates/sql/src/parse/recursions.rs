@@ -4,9 +4,9 @@
 //! Source: PostgreSQL 15, 7.8.2.1 "Search Order" and 7.8.2.2 "Cycle Detection".
 
 use super::parse_expression;
-use super::words::{is_one_of, is_word, written_parts};
+use super::words::{is_one_of, is_word, text_of, written_parts};
 use crate::error::SqlError;
-use crate::names::{name_of, quoted, quoted_literal};
+use crate::names::{name_of, quoted};
 use sqlparser::ast::{Cte, Expr, Ident};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -81,7 +81,7 @@ impl Reader<'_> {
     fn text(&mut self, end: &str) -> Option<String> {
         let mut text = String::new();
         while !is_word(self.tokens.get(self.at)?.1, end) {
-            text.push_str(&written(&self.tokens[self.at].1.token));
+            text.push_str(&text_of(&self.tokens[self.at].1.token));
             text.push(' ');
             self.at += 1;
         }
@@ -117,17 +117,6 @@ impl Reader<'_> {
         }
         self.word("using")?;
         Some([of, mark, value, otherwise, self.name()?])
-    }
-}
-
-/// A token as it is read again: tokens have their texts without the quotes that were doubled, and without escapes.
-fn written(token: &Token) -> String {
-    match token {
-        Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) => quoted_literal(text),
-        Token::Word(word) if word.quote_style.is_some() => {
-            format!("\"{}\"", word.value.replace('"', "\"\""))
-        }
-        other => other.to_string(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Words among the tokens of a text, for clauses that are rewritten before the parser reads them.
 
-use crate::lexer;
-use crate::position::Lines;
+use crate::lexer::{self, placed};
+use crate::names::quoted_literal;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// The tokens of a text as they are written; `None` for one that cannot be read.
@@ -11,20 +11,25 @@ pub(super) fn plain_tokens(text: &str) -> Option<Vec<TokenWithSpan>> {
 
 /// The tokens of a text, each with its characters there; nothing of one that cannot be read.
 pub(super) fn written_parts(text: &str) -> Option<Vec<(Token, String)>> {
-    let lines = Lines::of(text);
-    let mut characters = text.chars();
-    let mut at = 0;
-    let mut parts = Vec::new();
-    for token in plain_tokens(text)? {
-        let end = lines.before(token.span.end).unwrap_or(at);
-        let own: String = characters.by_ref().take(end.saturating_sub(at)).collect();
-        at = end.max(at);
-        parts.push((token.token, own));
+    let parts = placed(text).ok()?.into_iter().map(|one| {
+        let own = text.get(one.at).unwrap_or_default();
+        (one.token, own.to_string())
+    });
+    Some(parts.collect())
+}
+
+/// A token as it is read again: tokens have their texts without the quotes that were doubled, and without escapes.
+pub(super) fn text_of(token: &Token) -> String {
+    use Token::{EscapedStringLiteral, SingleQuotedString, UnicodeStringLiteral};
+    match token {
+        SingleQuotedString(text) | EscapedStringLiteral(text) | UnicodeStringLiteral(text) => {
+            quoted_literal(text)
+        }
+        Token::Word(word) if word.quote_style.is_some() => {
+            format!("\"{}\"", word.value.replace('"', "\"\""))
+        }
+        other => other.to_string(),
     }
-    if let Some((_, last)) = parts.last_mut() {
-        last.extend(characters);
-    }
-    Some(parts)
 }
 
 /// True if a token is one of these words, without quotes.

@@ -10,7 +10,7 @@ use super::tree::SelectPlan;
 use super::triggers::RowTriggers;
 use super::write::compile_returning;
 use crate::error::{SqlError, code};
-use crate::expression::functions::NEXT;
+use crate::expression::functions::{NEXT, names_tables};
 use crate::expression::{Expr, Function, Scope, SystemColumns};
 use crate::indexed::ColumnValue;
 use crate::names::{name_of, parts_of as name_parts, qualified};
@@ -45,6 +45,8 @@ pub(crate) struct InsertPlan {
     pub has_subqueries: bool,
     /// True if `ON CONFLICT` or `RETURNING` contain subqueries: they read the state before the statement.
     pub asks_beside_rows: bool,
+    /// True if a value, a default or `RETURNING` finds a table by its name, or its name.
+    pub names_tables: bool,
     pub generated: Vec<ColumnValue>,
     /// True if a row is read before it is stored, or afterwards.
     pub shows_rows: bool,
@@ -212,6 +214,15 @@ fn insert_into(
     }
     let key = relation.schema.primary.key.iter();
     let triggers = RowTriggers::of(planning, relation)?;
+    let given = match &rows {
+        InsertRows::Values(rows) => rows.as_slice(),
+        InsertRows::Query(..) => &[][..],
+    };
+    let mut values = given.iter().flatten().flatten();
+    let mut defaults = columns.iter().map(|(_, default)| default);
+    let names_tables = values.any(names_tables)
+        || defaults.any(names_tables)
+        || returning.as_ref().is_some_and(Output::names_tables);
     Ok(InsertPlan {
         generated: ColumnValue::all(&relation.schema)?,
         shows_rows: conflict.is_some() || returning.is_some() || triggers.is_some(),
@@ -230,6 +241,7 @@ fn insert_into(
         returning,
         has_subqueries: planning.queries.subqueries > 0,
         asks_beside_rows: false,
+        names_tables,
     })
 }
 

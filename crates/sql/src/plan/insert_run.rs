@@ -62,8 +62,11 @@ impl InsertPlan {
         Ok((inserting.count, inserting.table))
     }
 
-    /// Notes for `LOCK TABLE` that the transaction inserts rows.
+    /// Notes for `LOCK TABLE` that the transaction inserts rows, and reads the names of tables that they need.
     fn note(&self, source: &dyn Source, with: &Environment<'_>) {
+        if self.names_tables {
+            with.know_tables(source);
+        }
         if let Some(claims) = &with.context.claims {
             claims.inserts(TableId::of(source.definitions(), self.number));
         }
@@ -88,6 +91,9 @@ impl InsertPlan {
         source: &dyn Source,
         with: &Environment<'_>,
     ) -> Result<Vec<Vec<Value>>, SqlError> {
+        if self.names_tables {
+            with.know_tables(source);
+        }
         let mut memory = with.memory();
         let mut made = Vec::new();
         match &self.rows {

@@ -3,7 +3,7 @@
 use super::figured::name_of_tree;
 use crate::column::ResultColumn;
 use crate::error::{SqlError, code};
-use crate::expression::functions::object_name;
+use crate::expression::functions::{names_tables, object_name};
 use crate::expression::{
     Compiler, Environment, Expr, Scope, ScopeColumn, Typed, not_known, row_of_fields,
 };
@@ -207,6 +207,12 @@ impl Output {
     pub fn computes(&self) -> bool {
         let mut expressions = self.expressions.iter();
         !expressions.all(|of| matches!(of, Expr::Column(_) | Expr::Literal(_) | Expr::Outer(_)))
+    }
+
+    /// True if it shows the name of a table, or finds one by its name.
+    pub fn names_tables(&self) -> bool {
+        let mut kinds = self.columns.iter().map(|column| column.spec.kind);
+        kinds.any(|kind| kind == SqlType::Regclass) || self.expressions.iter().any(names_tables)
     }
 
     /// Adds a row's output values in the form that other queries and statements read.

@@ -24,9 +24,9 @@ use crate::error::SqlError;
 use crate::expression::{Environment, Kept};
 use crate::names::name_of;
 use crate::rows::Table;
+use crate::types::SqlType;
 use crate::values::objects;
 use crate::write_target::WriteTarget;
-use sardonyx::schema::Value;
 use sqlparser::ast::{self, Statement};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -199,13 +199,8 @@ impl PartsPlan {
 /// The rows of a part for those that read it: an object of the catalogue is its number, which clients see with a name.
 fn within(plan: &Plan, mut table: Table) -> Table {
     let columns = plan.columns().map_or(&[][..], |columns| columns);
-    for (value, column) in table.values.iter_mut().zip(columns.iter().cycle()) {
-        if let Value::Bytes(shown) = value
-            && column.spec.kind.is_object()
-        {
-            *value = Value::Int(objects::number(shown));
-        }
-    }
+    let kinds: Vec<SqlType> = columns.iter().map(|column| column.spec.kind).collect();
+    objects::within(&mut table.values, &kinds);
     table
 }
 

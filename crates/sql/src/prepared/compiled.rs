@@ -129,7 +129,7 @@ impl Prepared {
     pub(crate) fn placed(&self, mut error: SqlError) -> SqlError {
         error.position = error
             .position
-            .map(|at| crate::position::resolve(&self.text, at));
+            .map(|at| crate::position::resolve(self.text(), at));
         error
     }
 
@@ -161,7 +161,7 @@ impl Prepared {
         source: &dyn Source,
     ) -> Result<(Plan, Queries), SqlError> {
         match self.plan_once(parameters, source) {
-            Err(error) if self.is_kept && may_have_older_names(&self.text, &error) => {
+            Err(error) if self.is_kept && may_have_older_names(self.own_text(), &error) => {
                 parameters.set_older_names(true);
                 self.plan_once(parameters, source).map_err(|_| error)
             }

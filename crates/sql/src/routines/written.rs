@@ -10,10 +10,44 @@ use crate::source::Source;
 use crate::types::TypeSpec;
 use crate::user_types::UserTypes;
 
-fn type_name(source: &dyn Source, number: u32) -> Result<String, SqlError> {
-    let types = UserTypes::of(source)?;
-    let kind = types.numbered(number);
-    Ok(kind.map_or_else(|| "???".to_string(), |kind| TypeSpec::plain(kind).to_sql()))
+/// The names in a definition, as its reader finds them.
+pub(crate) trait Naming {
+    /// The name of a type.
+    ///
+    /// # Errors
+    /// An error of reading the tables.
+    fn type_name(&self, number: u32) -> Result<String, SqlError>;
+
+    /// The name of a table, whose rows a function gives.
+    ///
+    /// # Errors
+    /// An error of reading the tables.
+    fn table_name(&self, kept: &str) -> Result<String, SqlError>;
+
+    /// An expression.
+    ///
+    /// # Errors
+    /// An error of reading the tables.
+    fn expression(&self, text: &str) -> Result<String, SqlError>;
+}
+
+/// Names of `public` without their schema.
+pub(crate) struct OfPublic<'s>(pub &'s dyn Source);
+
+impl Naming for OfPublic<'_> {
+    fn type_name(&self, number: u32) -> Result<String, SqlError> {
+        let types = UserTypes::of(self.0)?;
+        let kind = types.numbered(number);
+        Ok(kind.map_or_else(|| "???".to_string(), |kind| TypeSpec::plain(kind).to_sql()))
+    }
+
+    fn table_name(&self, kept: &str) -> Result<String, SqlError> {
+        Ok(written(kept))
+    }
+
+    fn expression(&self, text: &str) -> Result<String, SqlError> {
+        Ok(text.to_string())
+    }
 }
 
 impl RoutineDefinition {
@@ -23,13 +57,13 @@ impl RoutineDefinition {
     /// An error of reading the tables.
     pub fn parameters_as_sql(
         &self,
-        source: &dyn Source,
+        naming: &dyn Naming,
         with_defaults: bool,
     ) -> Result<String, SqlError> {
         let mut defaults = self.parameters.iter().map(|one| one.default.as_ref());
         let mut parameters = Vec::new();
         for (name, kind, mode) in self.all_arguments() {
-            let mut text = type_name(source, kind)?;
+            let mut text = naming.type_name(kind)?;
             if !name.is_empty() {
                 text = format!("{} {text}", quoted(name));
             }
@@ -46,7 +80,7 @@ impl RoutineDefinition {
                 defaults.next().flatten()
             };
             if let (Some(default), true) = (default, with_defaults) {
-                text = format!("{text} DEFAULT {default}");
+                text = format!("{text} DEFAULT {}", naming.expression(default)?);
             }
             parameters.push(text);
         }
@@ -57,22 +91,22 @@ impl RoutineDefinition {
     ///
     /// # Errors
     /// An error of reading the tables.
-    pub fn result_as_sql(&self, source: &dyn Source) -> Result<String, SqlError> {
+    pub fn result_as_sql(&self, naming: &dyn Naming) -> Result<String, SqlError> {
         Ok(match &self.returns {
             Returns::Void => "void".into(),
             Returns::Trigger => "trigger".into(),
-            Returns::Value(kind) | Returns::RowOfType(kind) => type_name(source, *kind)?,
+            Returns::Value(kind) | Returns::RowOfType(kind) => naming.type_name(*kind)?,
             Returns::Rows(kind) | Returns::RowsOfType(kind) => {
-                format!("SETOF {}", type_name(source, *kind)?)
+                format!("SETOF {}", naming.type_name(*kind)?)
             }
-            Returns::RowsOf(table) => format!("SETOF {}", written(table)),
-            Returns::RowOf(table) => written(table),
+            Returns::RowsOf(table) => format!("SETOF {}", naming.table_name(table)?),
+            Returns::RowOf(table) => naming.table_name(table)?,
             Returns::Row(_) => "record".into(),
             Returns::Table(_) if !self.outs.is_empty() => "SETOF record".into(),
             Returns::Table(columns) => {
                 let mut written = Vec::with_capacity(columns.len());
                 for (name, kind) in columns {
-                    written.push(format!("{} {}", quoted(name), type_name(source, *kind)?));
+                    written.push(format!("{} {}", quoted(name), naming.type_name(*kind)?));
                 }
                 format!("TABLE({})", written.join(", "))
             }
@@ -83,7 +117,7 @@ impl RoutineDefinition {
     ///
     /// # Errors
     /// An error of reading the tables.
-    pub fn as_sql(&self, source: &dyn Source) -> Result<String, SqlError> {
+    pub fn as_sql(&self, naming: &dyn Naming) -> Result<String, SqlError> {
         let name = written_whole(&kept(&self.schema, &self.name));
         let volatility = match self.volatility {
             'i' => " IMMUTABLE",
@@ -112,15 +146,15 @@ impl RoutineDefinition {
         if self.is_procedure() {
             return Ok(format!(
                 "CREATE OR REPLACE PROCEDURE {name}({})\n LANGUAGE {}\nAS {quote}{}{quote}\n",
-                self.parameters_as_sql(source, true)?,
+                self.parameters_as_sql(naming, true)?,
                 self.language.name(),
                 self.body
             ));
         }
         Ok(format!(
             "CREATE OR REPLACE FUNCTION {name}({})\n RETURNS {}\n LANGUAGE {}\n{line}AS {quote}{}{quote}\n",
-            self.parameters_as_sql(source, true)?,
-            self.result_as_sql(source)?,
+            self.parameters_as_sql(naming, true)?,
+            self.result_as_sql(naming)?,
             self.language.name(),
             self.body
         ))

@@ -17,14 +17,13 @@ use crate::expression::{Compiler, Parameters, Scope};
 use crate::maintenance::Maintenance;
 use crate::parse::{Parsed, parse, without_database};
 use crate::plan::Plan;
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, StatementText};
 use crate::procedures;
 use crate::rights::{Access, Rights};
 use crate::running::{now, seed};
 use crate::schemas::schema_names;
 use crate::sequences::Draws;
 use crate::source::Source;
-use crate::table_names::TableNames;
 use crate::types::{SqlType, TypeSpec};
 use crate::user_types::TypeNames;
 use crate::values::cast::Coercion;
@@ -78,54 +77,55 @@ pub(super) fn statements_of(
     let whole: Arc<str> = text.into();
     if let Some(special) = Special::of_text(text) {
         Maintenance::parse(special, text)?;
-        return Ok(vec![Arc::new(Prepared::special(whole, special))]);
+        return Ok(vec![Arc::new(Prepared::special(whole.into(), special))]);
     }
-    let of_cursor = |command| Arc::new(Prepared::of_cursor(whole.clone(), command));
-    let prepared = |statement| {
-        let prepared = Prepared::new(whole.clone(), statement, parameter_types);
+    let of_cursor = |text, command| Arc::new(Prepared::of_cursor(text, command));
+    let prepared = |text, statement| {
+        let prepared = Prepared::new(text, statement, parameter_types);
         Arc::new(prepared.with_rights(rights.clone()))
     };
     let statements = parse(text)?;
     if statements.is_empty() {
-        return Ok(vec![prepared(None)]);
+        return Ok(vec![prepared(whole.into(), None)]);
     }
-    let statements = statements.into_iter().map(|parsed| {
+    let statements = statements.into_iter().map(|(parsed, at)| {
+        let own = StatementText::part(&whole, at);
         let statement = match parsed {
-            Parsed::Fetch(command) => return Ok(of_cursor(command.into())),
+            Parsed::Fetch(command) => return Ok(of_cursor(own, command.into())),
             Parsed::Comment(comment) => {
-                let prepared = Prepared::of_comment(whole.clone(), comment);
+                let prepared = Prepared::of_comment(own, comment);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
             Parsed::Type(command) => {
-                let prepared = Prepared::of_type(whole.clone(), *command);
+                let prepared = Prepared::of_type(own, *command);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
             Parsed::Sequence(command) => {
-                let prepared = Prepared::of_sequence(whole.clone(), *command);
+                let prepared = Prepared::of_sequence(own, *command);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
             Parsed::Rights(command) => {
-                let prepared = Prepared::of_rights(whole.clone(), *command);
+                let prepared = Prepared::of_rights(own, *command);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
             Parsed::Procedure(definition) => {
-                let prepared = Prepared::procedure(whole.clone(), definition);
+                let prepared = Prepared::procedure(own, definition);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
             Parsed::Do(block) => {
-                let prepared = Prepared::of_block(whole.clone(), block);
+                let prepared = Prepared::of_block(own, block);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
             Parsed::Constraints(command) => {
-                let prepared = Prepared::of_constraints(whole.clone(), command);
+                let prepared = Prepared::of_constraints(own, command);
                 return Ok(Arc::new(prepared.with_rights(rights.clone())));
             }
             Parsed::Statement(statement) => *statement,
         };
-        let command = command_of(&whole, &statement, parameter_types, rights)?;
+        let command = command_of(&own, &statement, parameter_types, rights)?;
         Ok(match command {
-            Some(command) => of_cursor(command),
-            None => prepared(Some(statement)),
+            Some(command) => of_cursor(own, command),
+            None => prepared(own, Some(statement)),
         })
     });
     statements.collect()
@@ -322,30 +322,23 @@ pub(super) fn executed(
         digests: false,
     };
     let draws = Draws::refused("the arguments of EXECUTE draw no numbers from sequences");
-    let (values, _) = with_context(
-        database,
-        state,
-        &given,
-        TableNames::default(),
-        draws,
-        |with| {
-            let scope = Scope::default();
-            let names = TypeNames::in_zone(with.context.zone().as_ref());
-            let mut none = Parameters::default().naming(names);
-            let mut compiler = Compiler::new(&scope, &mut none);
-            let mut values = Vec::with_capacity(trees.len());
-            for (tree, kind) in trees.iter().zip(&kinds) {
-                let typed = compiler.compile(tree)?;
-                let to = TypeSpec::plain(*kind);
-                values.push(
-                    compiler
-                        .coerce(typed, to, Coercion::Assignment)?
-                        .constant(with)?,
-                );
-            }
-            Ok(values)
-        },
-    );
+    let (values, _) = with_context(database, state, &given, draws, |with| {
+        let scope = Scope::default();
+        let names = TypeNames::in_zone(with.context.zone().as_ref());
+        let mut none = Parameters::default().naming(names);
+        let mut compiler = Compiler::new(&scope, &mut none);
+        let mut values = Vec::with_capacity(trees.len());
+        for (tree, kind) in trees.iter().zip(&kinds) {
+            let typed = compiler.compile(tree)?;
+            let to = TypeSpec::plain(*kind);
+            values.push(
+                compiler
+                    .coerce(typed, to, Coercion::Assignment)?
+                    .constant(with)?,
+            );
+        }
+        Ok(values)
+    });
     let values = values?;
     match statement.explaining(&inner) {
         Some(explaining) => Ok((Arc::new(explaining), values)),

@@ -7,7 +7,7 @@ use super::parameters::plan_column;
 use super::state::{OpenTransaction, SessionState, TransactionState};
 use super::telling::{attach, count, not_held, portion_memory, remembered, told_of};
 use crate::begun::Begun;
-use crate::catalogue::{CATALOGUE, table_names};
+use crate::catalogue::CATALOGUE;
 use crate::claims::TableId;
 use crate::class::Class;
 use crate::constraints::{in_statement, set_constraints};
@@ -28,7 +28,6 @@ use crate::signalling;
 use crate::signals::Effects;
 use crate::source::Source;
 use crate::stream::SnapshotStream;
-use crate::table_names::TableNames;
 use crate::violations::explained;
 use crate::write_target::{WriteTarget, with_objects};
 use sardonyx::Snapshot;
@@ -92,13 +91,11 @@ pub(super) fn with_context<R>(
     database: &Arc<Database>,
     state: &mut SessionState,
     given: &Given<'_>,
-    tables: TableNames,
     mut draws: Draws,
     body: impl FnOnce(&Environment<'_>) -> Result<R, SqlError>,
 ) -> (Result<R, SqlError>, Draws) {
     given.statement.look_in(state.settings.path());
     draws.session = std::mem::take(&mut state.drawn);
-    draws.tables = tables;
     let settings = std::mem::take(&mut state.settings);
     let context = context_of(database, state, settings, given, draws);
     let with = Environment::new(given.parameters, &context);
@@ -112,14 +109,6 @@ pub(super) fn with_context<R>(
     let mut draws = context.draws.into_inner();
     state.drawn = std::mem::take(&mut draws.session);
     (result, draws)
-}
-
-/// The numbers of the tables by name, if the statement asks for them.
-pub(super) fn table_numbers(statement: &Prepared, source: &dyn Source) -> TableNames {
-    match statement.names_tables() {
-        true => table_names(source),
-        false => TableNames::default(),
-    }
 }
 
 /// Checks that each parameter has a value.
@@ -174,11 +163,10 @@ pub(super) fn read(
         seed: seed(),
         digests,
     };
-    let tables = table_numbers(statement, source);
     let is_query = matches!(statement.statement(), Some(Statement::Query(_)));
     // The effects of a streamed statement would come after its answer.
     if is_query && !digests && !statement.sets_session() && !statement.notifies() {
-        let streamed = streamed(database, state, &given, version, snapshot, &tables);
+        let streamed = streamed(database, state, &given, version, snapshot);
         if let Some(complete) = streamed.map_err(|error| statement.placed(error))? {
             return Ok(complete);
         }
@@ -192,7 +180,7 @@ pub(super) fn read(
         }
         _ => Draws::refused(READS_ONLY),
     };
-    let (result, draws) = with_context(database, state, &given, tables, draws, |with| {
+    let (result, draws) = with_context(database, state, &given, draws, |with| {
         let (mut complete, table) = reading(&given, version, source, with)?;
         count(&mut complete, table.as_ref(), database.memory())?;
         Ok((complete, table))
@@ -238,7 +226,6 @@ fn streamed(
     given: &Given<'_>,
     version: u64,
     snapshot: &Snapshot,
-    tables: &TableNames,
 ) -> Result<Option<Complete>, SqlError> {
     // A result in portions has settings of its own, and would repeat the session's random numbers.
     if state.settings.is_seeded() {
@@ -256,7 +243,6 @@ fn streamed(
     check_parameters(given)?;
     let mut draws = Draws::refused(READS_ONLY);
     draws.session.clone_from(&state.drawn);
-    draws.tables.clone_from(tables);
     let settings = state.settings.clone();
     let context = context_of(database, state, settings, given, draws);
     let stream = SnapshotStream::of(snapshot.clone(), planned, given.parameters, context)?;
@@ -411,11 +397,10 @@ impl Call<'_> {
             }
             Class::Read => {
                 let source: &dyn Source = &*self.tx;
-                let tables = table_numbers(given.statement, source);
                 let mut draws = Draws::refused(READS_ONLY);
                 // It reads the sequences that the transaction has made.
                 draws.changes.sequences = std::mem::take(&mut self.effects.sequences);
-                let (result, draws) = with_context(database, state, given, tables, draws, |with| {
+                let (result, draws) = with_context(database, state, given, draws, |with| {
                     reading(given, version, source, with)
                 });
                 warnings = not_held(&draws);
@@ -423,7 +408,6 @@ impl Call<'_> {
                 result?
             }
             _ => {
-                let tables = table_numbers(given.statement, &*self.tx);
                 let tx = &mut *self.tx;
                 let before = std::mem::take(self.effects);
                 let draws = Draws::again(std::mem::take(&mut self.drawn), before);
@@ -432,10 +416,9 @@ impl Call<'_> {
                     Some(Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_))
                 );
                 tx.change_found(changes);
-                let (result, mut draws) =
-                    with_context(database, state, given, tables, draws, |with| {
-                        writing(tx, given, version, with)
-                    });
+                let (result, mut draws) = with_context(database, state, given, draws, |with| {
+                    writing(tx, given, version, with)
+                });
                 self.tx.change_found(false);
                 warnings = not_held(&draws);
                 *self.effects = std::mem::take(&mut draws.changes);

@@ -59,7 +59,7 @@ fn asks_to_write(statement: &Prepared) -> bool {
 
 /// A statement in an error: its first word, if that names the operation.
 fn named(statement: &Prepared) -> String {
-    let text = statement.text().trim_start();
+    let text = statement.own_text().trim_start();
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).next();
     let word = word.unwrap_or_default().to_ascii_uppercase();
     match word.as_str() {

@@ -155,7 +155,7 @@ fn act(
                 types.push(Some(spec.map_err(of_parameter)?.kind));
             }
             let text: Arc<str> = statement.to_string().into();
-            let inner = Prepared::new(text, Some((**statement).clone()), &types);
+            let inner = Prepared::new(text.into(), Some((**statement).clone()), &types);
             let inner = Arc::new(inner.with_rights(rights.clone()));
             inner.look_in(state.settings.path());
             check_preparable(&inner)?;

@@ -4,7 +4,7 @@
 //! ([`Waits`]). Locks and claims of a transaction are given back when it has ended, and its commit is durable.
 
 use super::Session;
-use super::execute::{reading, table_numbers, with_context};
+use super::execute::{reading, with_context};
 use super::given::Given;
 use super::spans;
 use super::state::TransactionState;
@@ -103,10 +103,9 @@ impl Session {
         let database = self.database.clone();
         let committed = database.committed(&self.state.interrupt)?;
         let source = &&**committed.snapshot.space();
-        let tables = table_numbers(given.statement, source);
         let draws = Draws::refused("a statement that waits draws no numbers from sequences");
         let read = |with: &Environment<'_>| reading(given, committed.version, source, with);
-        let (result, draws) = with_context(&database, &mut self.state, given, tables, draws, read);
+        let (result, draws) = with_context(&database, &mut self.state, given, draws, read);
         Ok((result?, not_held(&draws)))
     }
 

@@ -6,6 +6,7 @@
 
 use super::Contents::Rows;
 use super::constraints::{constraints_of, sequence_names};
+use super::domain_checks;
 use super::information_schema::{default_text, relations};
 use super::system::row_type_oid;
 use super::views::view_numbers;
@@ -19,7 +20,7 @@ use crate::relation::{Relation, table_oid, trigger_number};
 use crate::routines::{Returns, all};
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Int4, Name, Oid, OneChar, Text};
-use crate::user_types::UserTypes;
+use crate::user_types::{UserTypes, is_of_user};
 use crate::views::views;
 use sardonyx::schema::Value;
 use sqlparser::tokenizer::Token;
@@ -132,6 +133,7 @@ fn dependencies(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRo
     for (name, there) in &UserTypes::of(source)?.types {
         found.types.insert(local(name).to_string(), there.oid);
     }
+    found.types(source)?;
     for relation in &relations {
         found.table(source, with, relation)?;
     }
@@ -206,6 +208,40 @@ impl Found {
         }
     }
 
+    /// Types depend on those of their fields, domains on the type below them, and arrays on that of their elements. The
+    /// fields are columns of a relation, which is a part of its type.
+    fn types(&mut self, source: &dyn Source) -> Result<(), SqlError> {
+        for there in UserTypes::of(source)?.types.values() {
+            let own = (PG_TYPE, there.oid);
+            if let Some(domain) = &there.domain {
+                self.on_type((own, 0), domain.base);
+                continue;
+            }
+            self.add(((PG_TYPE, there.oid + 1), 0), (own, 0), "i");
+            let Some(fields) = &there.fields else {
+                continue;
+            };
+            let class = (PG_CLASS, there.class_oid());
+            self.add((class, 0), (own, 0), "i");
+            for (at, field) in fields.iter().enumerate() {
+                self.on_type((class, at as u32 + 1), field.kind);
+            }
+        }
+        for check in domain_checks::all(source)? {
+            let of = (PG_CONSTRAINT, check.number);
+            self.add((of, 0), ((PG_TYPE, check.domain), 0), "a");
+            self.of_text(of, &check.definition);
+        }
+        Ok(())
+    }
+
+    /// A dependency on a type, if a user made it.
+    fn on_type(&mut self, of: (Object, u32), kind: u32) {
+        if is_of_user(kind) {
+            self.add(of, ((PG_TYPE, kind), 0), "n");
+        }
+    }
+
     fn table(
         &mut self,
         source: &dyn Source,
@@ -244,9 +280,8 @@ impl Found {
                 let sequence = (PG_CLASS, *number);
                 self.add((default, 0), (sequence, 0), "n");
             }
-            if let Some(domain) = column.domain {
-                self.add((table, place), ((PG_TYPE, domain), 0), "n");
-            }
+            let kind = column.domain.unwrap_or(column.spec.kind.oid());
+            self.on_type((table, place), kind);
         }
         for constraint in constraints_of(source, relation)? {
             let of = (PG_CONSTRAINT, constraint.oid);

@@ -171,3 +171,39 @@ insert into filled (a, b) values (-1, 2)
 
 statement error 42883
 create index on filled (dfl(k => a))
+
+# The bodies of functions are bounded: by their bytes, and by those of all texts that are read for them.
+statement ok
+create function often(x text) returns text language sql immutable as 'select coalesce(x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x)'
+
+statement ok
+create table bounded (a text check (often(a) is not null))
+
+statement error 54001
+alter table bounded add check (often(often(often(a))) is not null)
+----
+an expression of a table has too many functions of users
+
+statement error 54001
+create index on bounded (often(often(often(often(often(often(a)))))))
+
+statement ok
+create function none_of(a int, b int, c int, d int, e int, f int, g int, h int) returns int language sql immutable as 'select 1'
+
+statement ok
+create function none_1(n int) returns int language sql immutable as 'select none_of(n, n, n, n, n, n, n, n)'
+
+statement ok
+create function none_2(n int) returns int language sql immutable as 'select none_of(none_1(n), none_1(n), none_1(n), none_1(n), none_1(n), none_1(n), none_1(n), none_1(n))'
+
+statement ok
+create function none_3(n int) returns int language sql immutable as 'select none_of(none_2(n), none_2(n), none_2(n), none_2(n), none_2(n), none_2(n), none_2(n), none_2(n))'
+
+statement ok
+create function none_4(n int) returns int language sql immutable as 'select none_of(none_3(n), none_3(n), none_3(n), none_3(n), none_3(n), none_3(n), none_3(n), none_3(n))'
+
+statement ok
+create function none_5(n int) returns int language sql immutable as 'select none_of(none_4(n), none_4(n), none_4(n), none_4(n), none_4(n), none_4(n), none_4(n), none_4(n))'
+
+statement error 54001
+create index on bounded (none_5(length(a)))

@@ -1,6 +1,7 @@
 //! Functions that tools ask about the objects of a database: definitions, comments, sizes and rights.
 
 use super::definition::*;
+use super::named_tables::with_tables;
 use super::session::user_numbered;
 use super::whole_names::{finds_public, whole};
 use crate::error::SqlError;
@@ -9,7 +10,7 @@ use crate::names::object_name;
 use crate::path::{PUBLIC, written, written_whole};
 use crate::relation::{Relation, table_oid};
 use crate::types::{SqlType, TypeSpec, without_values};
-use crate::user_types::{UserType, UserTypes};
+use crate::user_types::{self, UserType, UserTypes};
 use sardonyx::schema::Value;
 
 pub(super) static TABLE: &[Definition] = functions! {
@@ -77,12 +78,10 @@ fn none() -> Answer {
 }
 
 fn is_visible(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
-    let settings = with.context.settings.borrow();
-    let draws = with.context.draws.borrow();
     let is_visible = a
         .oid(0)
-        .map(|oid| draws.tables.is_visible(settings.path(), oid));
-    Ok(is_visible.flatten().map_or(Value::Null, Value::Bool))
+        .and_then(|oid| with_tables(with, |tables, path| tables.is_visible(path, oid)));
+    Ok(is_visible.map_or(Value::Null, Value::Bool))
 }
 
 fn updatable(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
@@ -158,10 +157,7 @@ pub(super) fn type_name(
 
 /// True for a type that users or extensions made.
 fn is_of_user(kind: SqlType) -> bool {
-    matches!(
-        kind,
-        SqlType::Enum(_) | SqlType::EnumArray(_) | SqlType::Hstore | SqlType::HstoreArray
-    )
+    kind.single() == SqlType::Hstore || user_types::is_of_user(kind.oid())
 }
 
 /// A type's name with a modifier. A type without modifiers shows any number that is given.

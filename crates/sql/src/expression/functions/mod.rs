@@ -25,6 +25,7 @@ mod json_paths;
 mod json_records;
 mod likes;
 mod modifiers;
+mod named_tables;
 mod networks;
 mod numbers;
 mod objects;
@@ -71,8 +72,8 @@ pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
 pub(crate) use json_records::{EACH_NAME, EACH_TEXT, EACH_VALUE, RECORD_COLUMN};
 pub(super) use networks::INET_TEXT;
 pub(super) use numbers::{GREATEST, LEAST};
-pub(crate) use objects::object_name;
 pub(super) use objects::{OBJECT_NAME, OBJECT_NUMBER, TABLE_NUMBER, TABLE_OF_TEXT};
+pub(crate) use objects::{names_tables, object_name};
 pub(crate) use records::ROW;
 pub(super) use records::{ROW_FIELD, ROW_IS_NULL, ROW_KEY, ROW_ORDER};
 pub(crate) use routines::TriggerDepth;
@@ -162,18 +163,4 @@ pub(super) fn takes_text(name: &str, (at, count): (usize, usize), kind: SqlType)
         functions.any(|function| function.0.arguments.get(at) == Some(&Kind::Of(kind)))
     };
     takes(SqlType::Text) && !takes(kind)
-}
-
-/// The names of functions that find a table by a name in a text. Those of sequences find theirs in another way.
-pub(crate) fn naming_tables() -> &'static [&'static str] {
-    static NAMING: LazyLock<Vec<&str>> = LazyLock::new(|| {
-        let finds = |function: &Function| {
-            let is_table = |kind: &definition::Kind| kind.plain() == Some(SqlType::Regclass);
-            !function.0.is_of_session && function.0.arguments.iter().any(is_table)
-        };
-        let mut names: Vec<&str> = all().filter(finds).map(|found| found.0.name).collect();
-        names.dedup();
-        names
-    });
-    &NAMING
 }

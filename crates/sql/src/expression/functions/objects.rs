@@ -4,9 +4,10 @@
 
 use super::catalogue::type_name;
 use super::definition::*;
+use super::named_tables::{table_named, with_tables};
 use super::{all, function_number, place_numbered};
 use crate::error::{SqlError, code};
-use crate::expression::Environment;
+use crate::expression::{Environment, Expr};
 use crate::names::quoted;
 use crate::parse::parser_of;
 use crate::path::{is_of_catalogue, name_in, unknown_schema};
@@ -131,14 +132,8 @@ pub(crate) fn object_name(
     if oid == 0 {
         return Ok(Some("-".to_string()));
     }
-    let settings = with.context.settings.borrow();
     Ok(match kind {
-        SqlType::Regclass => with
-            .context
-            .draws
-            .borrow()
-            .tables
-            .name(settings.path(), oid),
+        SqlType::Regclass => with_tables(with, |tables, path| tables.name(path, oid)),
         SqlType::Regtype => Some(type_name(oid, -1, with)?).filter(|name| name != "???"),
         SqlType::Regproc | SqlType::Regprocedure => function_name(oid, kind, with)?,
         SqlType::Regnamespace => {
@@ -499,10 +494,16 @@ fn table_numbered(name: &str, with: &Environment<'_>) -> Result<Option<u32>, Sql
     }
 }
 
-fn table_named(name: &str, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
-    let path = with.context.path();
-    let draws = with.context.draws.borrow();
-    draws.tables.number(&path, name)
+/// True if an expression finds a table by a name, or its name.
+pub(crate) fn names_tables(expr: &Expr) -> bool {
+    let found = [
+        OBJECT_NAME.name,
+        TABLE_NUMBER.name,
+        TABLE_OF_TEXT.name,
+        "to_regclass",
+        "pg_table_is_visible",
+    ];
+    expr.any(&|part| matches!(part, Expr::Call(function, _) if found.iter().any(|name| function.is(name))))
 }
 
 /// The longest text that is read as a type of the grammar.

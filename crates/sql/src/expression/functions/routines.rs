@@ -1,13 +1,14 @@
 //! Functions of the catalogue about functions and triggers of users: their definitions as SQL.
 
+use super::catalogue::type_name;
 use super::definition::*;
 use super::objects::arguments_of;
-use super::whole_names::{whole, whole_types};
+use super::whole_names::{finds_public, whole};
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::path::{written, written_whole};
 use crate::relation::{Relation, trigger_of_number};
-use crate::routines::{RoutineDefinition, numbered, trigger_as_sql};
-use crate::source::Source;
+use crate::routines::{Naming, RoutineDefinition, numbered, trigger_as_sql};
 use sardonyx::schema::Value;
 use std::cell::Cell;
 
@@ -16,7 +17,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_get_function_arguments(OID) -> TEXT, |a, with| arguments(a, with, true), "types of a function's arguments; null of an aggregate", stable;
     pg_get_function_identity_arguments(OID) -> TEXT, |a, with| arguments(a, with, false), "types of a function's arguments; null of an aggregate", stable;
     pg_get_function_result(OID) -> TEXT, result, "type of the result of a user's function; null of a procedure", stable;
-    pg_get_functiondef(OID) -> TEXT, |a, with| of_routine(a, with, |of, source| of.as_sql(source)), "function of a user as SQL", stable;
+    pg_get_functiondef(OID) -> TEXT, |a, with| of_routine(a, with, |of| of.as_sql(&Seen(with))), "function of a user as SQL", stable;
     pg_get_triggerdef(OID) -> TEXT, |a, with| trigger(a, with, true), "trigger as SQL", stable;
     pg_get_triggerdef(OID, BOOL) -> TEXT, |a, with| trigger(a, with, !a.is_true(1)), "trigger as SQL", stable;
     pg_trigger_depth() -> INT4, |_, _| int(TRIGGER_DEPTH.get()), "number of triggers that run inside of each other", stable;
@@ -44,38 +45,58 @@ impl Drop for TriggerDepth {
     }
 }
 
+/// Names as the session finds them.
+struct Seen<'a>(&'a Environment<'a>);
+
+impl Naming for Seen<'_> {
+    fn type_name(&self, number: u32) -> Result<String, SqlError> {
+        type_name(number, -1, self.0)
+    }
+
+    fn table_name(&self, kept: &str) -> Result<String, SqlError> {
+        Ok(match finds_public(self.0)? {
+            true => written(kept),
+            false => written_whole(kept),
+        })
+    }
+
+    fn expression(&self, text: &str) -> Result<String, SqlError> {
+        match whole(Value::Text(text.to_string()), self.0)? {
+            Value::Text(text) => Ok(text),
+            _ => Ok(text.to_string()),
+        }
+    }
+}
+
 /// A text about a function of a user; null for another function.
 fn of_routine(
     a: Arguments<'_>,
     with: &Environment<'_>,
-    text: impl FnOnce(&RoutineDefinition, &dyn Source) -> Result<String, SqlError>,
+    text: impl FnOnce(&RoutineDefinition) -> Result<String, SqlError>,
 ) -> Answer {
     let (Some(number), Some(reading)) = (a.oid(0), with.reading) else {
         return Ok(Value::Null);
     };
     match numbered(reading.source, number)? {
-        Some(of) => Ok(Value::Text(text(&of, reading.source)?)),
+        Some(of) => Ok(Value::Text(text(&of)?)),
         None => Ok(Value::Null),
     }
 }
 
 fn result(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
-    let is_procedure = of_routine(a, with, |of, _| Ok(of.is_procedure().to_string()))?;
+    let is_procedure = of_routine(a, with, |of| Ok(of.is_procedure().to_string()))?;
     match is_procedure == Value::Text("true".to_string()) {
         true => Ok(Value::Null),
-        false => {
-            let text = of_routine(a, with, |of, source| of.result_as_sql(source))?;
-            whole_types(text, with)
-        }
+        false => of_routine(a, with, |of| of.result_as_sql(&Seen(with))),
     }
 }
 
 fn arguments(a: Arguments<'_>, with: &Environment<'_>, with_defaults: bool) -> Answer {
-    let of_user = of_routine(a, with, |of, source| {
-        of.parameters_as_sql(source, with_defaults)
+    let of_user = of_routine(a, with, |of| {
+        of.parameters_as_sql(&Seen(with), with_defaults)
     })?;
     if of_user != Value::Null {
-        return whole_types(of_user, with);
+        return Ok(of_user);
     }
     let kinds = a.oid(0).map(|oid| arguments_of(oid, with)).transpose()?;
     let kinds = kinds.flatten().map(|kinds| Value::Text(kinds.join(", ")));

@@ -8,10 +8,11 @@ mod results;
 use super::code::{Code, Place, Query, Shape, Step, TriggerPlaces};
 use super::host::Statement;
 use super::{columns_of, kind_of};
+use crate::changed_text::with_changes;
 use crate::conditions::Caught;
 use crate::error::{SqlError, code};
 use crate::expression::{Parameters, Scope, ScopeColumn, ScopeTable};
-use crate::lexer::written_tokens;
+use crate::lexer::{Placed, placed};
 use crate::names::quoted;
 use crate::parse::{Block, Target, Variable, parse_kept, parse_routine, parsed_type};
 use crate::plan::Plan;
@@ -25,7 +26,6 @@ use crate::user_types::{TypeNames, UserTypes};
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// The variables about a trigger, in their order in the frame.
@@ -242,51 +242,38 @@ impl Compiling<'_> {
         if self.trigger.is_none() || !lower.contains(".*") {
             return Ok(text.into());
         }
-        let tokens = written_tokens(text).map_err(|error| SqlError::syntax(error.message))?;
-        let mut written = String::with_capacity(text.len());
-        let mut before = None;
-        let mut at = 0;
-        while let Some(token) = tokens.get(at) {
-            let row = match (&token.token, tokens.get(at + 1..at + 3)) {
-                (Token::Word(word), Some([point, star]))
-                    if point.token == Token::Period && star.token == Token::Mul =>
-                {
-                    self.row_named(&word.value.to_ascii_lowercase())
-                }
-                _ => None,
-            };
-            let Some(row) = row else {
-                let _ = write!(written, "{}", token.token);
-                if !matches!(token.token, Token::Whitespace(_)) {
-                    before = Some(token.token.to_string().to_ascii_lowercase());
-                }
-                at += 1;
+        let tokens = placed(text).map_err(|error| SqlError::syntax(error.message))?;
+        let tokens: Vec<Placed> = tokens.into_iter().filter(|one| !one.is_blank()).collect();
+        let is_operator = |token: Option<&Placed>| {
+            let words = ["is", "from", "=", "<>", "!=", "<", ">", "<=", ">="];
+            let word = token.and_then(|token| text.get(token.at.clone()));
+            word.is_some_and(|word| words.iter().any(|known| known.eq_ignore_ascii_case(word)))
+        };
+        let mut changes = Vec::new();
+        for (at, three) in tokens.windows(3).enumerate() {
+            let [name, point, star] = three else {
                 continue;
             };
-            let behind = tokens.iter().skip(at + 3).map(|token| &token.token);
-            let mut behind = behind.filter(|token| !matches!(token, Token::Whitespace(_)));
-            let next = behind
-                .next()
-                .map(|token| token.to_string().to_ascii_lowercase());
-            let is_operator = |word: &Option<String>| {
-                let words = ["is", "from", "=", "<>", "!=", "<", ">", "<=", ">="];
-                word.as_deref().is_some_and(|word| words.contains(&word))
+            let is_all = point.token == Token::Period && star.token == Token::Mul;
+            let name_of_row = name.word().filter(|_| is_all);
+            let Some(row) = name_of_row.and_then(|name| self.row_named(&name)) else {
+                continue;
             };
+            let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+            let next = tokens.get(at + 3);
             // `SELECT NEW.* FROM t` has its columns.
-            let is_row =
-                is_operator(&before) || next.as_deref() != Some("from") && is_operator(&next);
-            match is_row {
-                true => written.push_str(&row.alias),
+            let is_from = next.and_then(Placed::word).as_deref() == Some("from");
+            let now = match is_operator(before) || !is_from && is_operator(next) {
+                true => row.alias.clone(),
                 false => {
                     let columns = row.columns.iter();
                     let columns = columns.map(|one| format!("{}.{}", row.alias, quoted(&one.name)));
-                    written.push_str(&columns.collect::<Vec<_>>().join(", "));
+                    columns.collect::<Vec<_>>().join(", ")
                 }
-            }
-            before = Some(row.alias.clone());
-            at += 3;
+            };
+            changes.push((name.at.start..star.at.end, now));
         }
-        Ok(written.into())
+        Ok(with_changes(text, &changes).into())
     }
 
     /// The new row of a trigger, or the old one.

@@ -12,6 +12,7 @@ use crate::rows::{Table, Values};
 use crate::text::{decode_text_in, text_in};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::{Coercion, can_cast, cast_in};
+use crate::values::objects;
 use sardonyx::schema::Value;
 use std::cell::Cell;
 
@@ -334,11 +335,15 @@ impl Running<'_, '_> {
         }
         let mut with = Environment::new(self.parameters, self.with.context);
         with.outer = &outer;
-        if query.plan.writes() {
-            return host.change(&*query.plan, &with);
-        }
-        let table = query.plan.read(host.source(), &with)?;
-        Ok((table.rows, table))
+        let (count, mut table) = match query.plan.writes() {
+            true => host.change(&*query.plan, &with)?,
+            false => {
+                let table = query.plan.read(host.source(), &with)?;
+                (table.rows, table)
+            }
+        };
+        objects::within(&mut table.values, &query.columns);
+        Ok((count, table))
     }
 
     fn value_of(

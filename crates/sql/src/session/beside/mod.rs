@@ -34,7 +34,7 @@ mod rewrite;
 mod whole;
 
 use super::aside::Committing;
-use super::execute::{table_numbers, with_context};
+use super::execute::with_context;
 use super::given::Given;
 use super::state::TransactionState;
 use super::telling::{attach, not_held};
@@ -52,7 +52,6 @@ use crate::result::{Complete, Outcome, Step};
 use crate::running::{now, seed};
 use crate::sequences::Draws;
 use crate::signals::Effects;
-use crate::table_names::TableNames;
 use made::Ran;
 pub(super) use made::{Came, Work};
 use sardonyx::Ticket;
@@ -236,14 +235,7 @@ impl Session {
         let state = &mut self.state;
         let (came, _) = waiting::long(|| {
             waiting::interruptible(&interrupt, None, || {
-                with_context(
-                    &database,
-                    state,
-                    &given,
-                    TableNames::default(),
-                    draws,
-                    commit,
-                )
+                with_context(&database, state, &given, draws, commit)
             })
         });
         came
@@ -266,8 +258,6 @@ impl Session {
             let state = &mut self.state;
             let came = match given.statement.class() {
                 Class::Define if fills_table(given.statement.statement()) => {
-                    let begun = database.committed(&state.interrupt)?;
-                    let tables = table_numbers(given.statement, &&**begun.snapshot.space());
                     let create =
                         |with: &Environment<'_>| creating::create(&database, &limits, given, with);
                     let before = given.statement.makes_temporary().then(|| {
@@ -277,8 +267,7 @@ impl Session {
                     });
                     let draws = Draws::again(again, Effects::default());
                     let draws = draws.counted_in(database.memory().clone());
-                    let (came, draws) =
-                        with_context(&database, state, given, tables, draws, create);
+                    let (came, draws) = with_context(&database, state, given, draws, create);
                     notices = not_held(&draws);
                     again = draws.into_again();
                     if let Some(before) = before
@@ -291,19 +280,10 @@ impl Session {
                 Class::Define => {
                     let draws = Draws::refused("what defines something draws no numbers here");
                     let define = |with: &Environment<'_>| defining::define(&database, given, with);
-                    with_context(
-                        &database,
-                        state,
-                        given,
-                        TableNames::default(),
-                        draws,
-                        define,
-                    )
-                    .0
+                    with_context(&database, state, given, draws, define).0
                 }
                 _ => {
                     let begun = database.committed(&state.interrupt)?;
-                    let tables = table_numbers(given.statement, &&**begun.snapshot.space());
                     let read = begun.snapshot.life();
                     // Else the snapshot would be held while the changes are made.
                     let locks_rows = given.statement.locks_rows();
@@ -320,8 +300,7 @@ impl Session {
                     };
                     let draws = Draws::again(again, Effects::default());
                     let draws = draws.counted_in(database.memory().clone());
-                    let (came, draws) =
-                        with_context(&database, state, given, tables, draws, attempt);
+                    let (came, draws) = with_context(&database, state, given, draws, attempt);
                     notices = not_held(&draws);
                     again = draws.into_again();
                     state.claims.base = None;

@@ -6,7 +6,7 @@ use super::super::code::{Place, Query, Step};
 use super::Compiling;
 use crate::error::{SqlError, code};
 use crate::expression::{ScopeColumn, ScopeTable};
-use crate::lexer::written_tokens;
+use crate::lexer::placed;
 use crate::parse::{Target, Variable};
 use crate::types::TypeSpec;
 use sqlparser::tokenizer::Token;
@@ -306,17 +306,10 @@ fn is_named(message: &str, record: &str) -> bool {
 
 /// True if a text reads a column of a record.
 fn is_read(text: &str, record: &str) -> bool {
-    let tokens = written_tokens(text).unwrap_or_default();
-    tokens.windows(2).any(|pair| match &pair[0].token {
-        Token::Word(word) => {
-            let is_it = match word.quote_style {
-                Some(_) => word.value == record,
-                None => word.value.eq_ignore_ascii_case(record),
-            };
-            is_it && pair[1].token == Token::Period
-        }
-        _ => false,
-    })
+    let tokens = placed(text).unwrap_or_default();
+    tokens
+        .windows(2)
+        .any(|pair| pair[1].token == Token::Period && pair[0].word().as_deref() == Some(record))
 }
 
 #[cold]
