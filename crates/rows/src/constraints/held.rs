@@ -9,7 +9,7 @@ use super::ConstrainedRows;
 use super::keys::{duplicate, rows_of_key};
 use super::notes::{NoteKey, Notes, OfPlace, Place};
 use super::references::{
-    check_interruption, is_there, no_such_reference, referenced, referring, values_of,
+    are_found, check_interruption, is_there, no_such_reference, referenced, referring, values_of,
 };
 use crate::error::TableError;
 use crate::row::identity;
