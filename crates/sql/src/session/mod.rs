@@ -473,7 +473,7 @@ impl Session {
             Ok(true) => return Some(self.run_aside(steps).await),
             Ok(false) => {}
             Err(error) => {
-                self.is_tried = false;
+                self.tried_rows = None;
                 match steps.front().is_some_and(aside::is_commit) {
                     true => self.state.end(false),
                     false => self.state.fail(),
