@@ -2,15 +2,14 @@
 
 use super::{begun, item};
 use sardonyx_base::waiting::{Interrupt, interruptible};
-use sardonyx_rows::WriteRows;
-use sardonyx_rows::schema::{OnDelete, Schema, Type, Value};
+use sardonyx_rows::schema::{IntoSchema, OnDelete, Schema, Type, Value};
 use sardonyx_storage::log::seal::GroupBuilder;
 use std::sync::Arc;
 
 const ROWS: i64 = 1000;
 
 /// A schema whose rows go with the items that have their keys.
-fn extends_items() -> Schema {
+fn extends_items() -> impl IntoSchema {
     Schema::new()
         .column("id", Type::I64)
         .primary_key(["id"])
