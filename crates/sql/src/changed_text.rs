@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_text_stays_as_it_was_written() {
-        let text = "a || E'\\n' || U&'\0061' || \"ä\"\"\" -- a\r\n || 'it''s' || a";
+        let text = "a || E'\\n' || U&'\\0061' || \"ä\"\"\" -- a\r\n || 'it''s' || a";
         let tokens = placed(text).expect("tokens");
         let names = tokens.iter().filter(|placed| match &placed.token {
             Token::Word(word) => word.value == "a",
@@ -59,7 +59,7 @@ mod tests {
             .map(|placed| (placed.at.clone(), "body".to_string()))
             .collect();
         let changed = with_changes(text, &changes);
-        let expected = "body || E'\\n' || U&'\0061' || \"ä\"\"\" -- a\r\n || 'it''s' || body";
+        let expected = "body || E'\\n' || U&'\\0061' || \"ä\"\"\" -- a\r\n || 'it''s' || body";
         assert_eq!(changed, expected);
         assert_eq!(length_with(text, &changes), expected.len());
         assert_eq!(with_changes(text, &changes_at(text, Vec::new())), text);

@@ -206,7 +206,7 @@ impl Prepared {
         }
     }
 
-    /// A statement on a cursor.
+    /// `FETCH`, `MOVE` or `CLOSE`, with its text for the log.
     pub(crate) fn of_cursor(text: StatementText, command: CursorCommand) -> Prepared {
         Prepared {
             cursor: Some(command),
@@ -448,7 +448,7 @@ impl Prepared {
         self.text.whole()
     }
 
-    /// Its own text.
+    /// The statement alone, without its neighbours in the client's text.
     pub(crate) fn own_text(&self) -> &str {
         self.text.own()
     }

@@ -21,6 +21,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "hashing",
                     "position",
                     "lexer",
+                    "changed_text",
                     "class",
                     "conditions",
                     "keywords",

@@ -21,7 +21,7 @@ const WHOLE_BYTES_MAX: usize = 4 << 10;
 
 /// A text, or bytes, of a row.
 pub(crate) enum Text<'r> {
-    /// In one piece.
+    /// Borrowed: nothing is to be gathered.
     Piece(&'r [u8]),
     /// A column of a row, and the count of bytes gathered.
     Column(&'r dyn ReadRow, usize, &'r Cell<usize>),

@@ -54,10 +54,10 @@ pub(super) struct Tracking {
     _tracker: CountedIn,
 }
 
-/// Keys that are told together.
+/// The keys of one message.
 #[derive(Default)]
 pub(super) struct Told {
-    /// The changed keys by their prefixes: each is told once, however many commands have changed it, in Redis' order.
+    /// The changed keys by their prefixes: each is sent once, however many commands have changed it, in Redis' order.
     keys: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>,
     /// The addresses of reported keys, to which the session stops listening at the end.
     pub left: Vec<Arc<[u8]>>,

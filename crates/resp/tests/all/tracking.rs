@@ -172,7 +172,7 @@ fn prefixes_are_told_together_and_own_changes_left_out() {
     assert_eq!(told(&mut one), both);
     ask(&mut one, "SET a:1 5");
     assert_eq!(told(&mut one), "");
-    // A key is told once, however many commands of a flight have changed it, in between those of another prefix.
+    // A key is sent once, however many commands of a flight have changed it, in between those of another prefix.
     let flight = [
         "INCR a:2",
         "INCR b:1",

@@ -159,7 +159,7 @@ pub(crate) struct PlannedRoutine {
     pub query: Arc<dyn InnerQuery>,
     /// The number of the call in the statement.
     pub number: usize,
-    /// The types of the parameters.
+    /// In the order of the definition.
     pub parameters: Vec<SqlType>,
     /// The type of its value; `void` for rows, which have columns of their own.
     pub result: SqlType,

@@ -69,7 +69,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A field of a row.
+    /// Reads one column of a row by its name.
     fn field(&mut self, row: &Typed, field: &Ident) -> Result<Typed, SqlError> {
         match row.kind() {
             SqlType::Record | SqlType::Composite(_) => self.field_of(row, &name_of(field)),

@@ -13,7 +13,7 @@ use sqlparser::ast::{
     TableWithJoins, Value as Literal, ValueWithSpan, WindowSpec,
 };
 
-/// A name, where it stands.
+/// A name, by what it names.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Named<'t> {
     Relation(&'t ObjectName),
@@ -25,7 +25,7 @@ pub(super) enum Named<'t> {
     Text(&'t ValueWithSpan),
 }
 
-/// The names in an expression.
+/// All names below an expression, in their order.
 pub(super) fn in_expression(tree: &Tree) -> Vec<Named<'_>> {
     let mut names = Names::default();
     names.tree(tree);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The text of a statement.
+/// A client's text, and the part of it that is one statement.
 #[derive(Clone, Debug)]
 pub(crate) struct StatementText {
     /// The text with which it came, in which the places of errors are.
@@ -32,7 +32,7 @@ impl StatementText {
     }
 }
 
-/// A text of one statement.
+/// The whole text is the statement.
 impl From<Arc<str>> for StatementText {
     fn from(whole: Arc<str>) -> StatementText {
         let own = 0..whole.len();

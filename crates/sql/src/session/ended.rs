@@ -30,7 +30,7 @@ impl Session {
         self.entry.unread()
     }
 
-    /// Refuses the next steps if the session is ended, or its client is gone: nothing of it is to run any more. A step
+    /// Refuses the next steps if the session is ended, or its client has disconnected: nothing of it is to run any more. A step
     /// that ends a transaction whose statements have all run does end it.
     pub(super) fn refuse_if_ended(
         &mut self,

@@ -54,7 +54,7 @@ pub(super) fn finds_public(with: &Environment<'_>) -> Result<bool, SqlError> {
 
 /// A text of the catalogue as a tree.
 enum Parsed {
-    Expression(Tree),
+    Expression(Box<Tree>),
     Statements(Vec<Statement>),
 }
 
@@ -77,7 +77,7 @@ fn parsed(text: &str) -> Option<(Parsed, &'static str)> {
         () => None,
     };
     let expression = || {
-        let parsed = Parsed::Expression(parse_expression(text).ok()?);
+        let parsed = Parsed::Expression(Box::new(parse_expression(text).ok()?));
         Some((parsed, ""))
     };
     parsed.or_else(expression)

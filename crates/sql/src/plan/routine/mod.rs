@@ -161,7 +161,7 @@ impl Routine {
     }
 
     /// Checks that its caller may call it: as for a procedure, since it may do more than the caller. A trigger calls its
-    /// function whoever changes the rows.
+    /// function for every user who may change the rows.
     fn check_call(&self, context: &StatementContext) -> Result<(), SqlError> {
         let is_open = !self.definition.is_definer || self.table.is_some();
         if is_open || context.rights.borrow().elsewhere() >= Access::Write {

@@ -134,7 +134,9 @@ impl Session {
             }
         }
         let is_idle = matches!(self.state.transaction, TransactionState::Idle);
-        if !may_run_beside(statement) && !(self.is_too_large && may_run_again(statement)) {
+        let may_go_beside =
+            may_run_beside(statement) || self.is_too_large && may_run_again(statement);
+        if !may_go_beside {
             self.tried_rows = self.tried_in_bytes(steps).filter(|_| is_idle);
             return None;
         }
